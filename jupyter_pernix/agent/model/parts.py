@@ -1,0 +1,112 @@
+"""What a model says, in parts, and the port that every model is: endpoint over HTTP, schema-constrained actions, tour, script."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ...ids import SessionId
+from ...records import JSON, ModelProtocol, Timings, Usage
+from .conversation import Conversation
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolSpec:
+    """A tool as the model is told about it. ``parameters`` is a JSON Schema object.
+
+    ``text_field`` names the argument that is long free text (code, file content, an answer); an endpoint that is driven by
+    schema-constrained actions is asked for it in a second request. ``None``: the tool has none.
+    """
+
+    name: str
+    description: str
+    parameters: JSON
+    text_field: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextPart:
+    """The next characters of the visible answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThoughtPart:
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallPart:
+    """The next characters of the arguments of call number ``index``; nothing may be run yet."""
+
+    index: int
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelCall:
+    """A complete call. ``arguments`` is ``None`` when they could not be read with certainty; ``fault`` then says why, for the model.
+
+    ``raw`` is the text of the arguments as it goes back into the history: always a JSON object.
+    """
+
+    wire_id: str
+    name: str
+    arguments: JSON | None
+    raw: str
+    fault: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """The whole answer; always the last part of a stream that ended well."""
+
+    text: str
+    thought: str
+    calls: tuple[ModelCall, ...]
+    finish_reason: str
+    usage: Usage = field(default_factory=Usage)
+    timings: Timings = field(default_factory=Timings)
+
+
+Part = TextPart | ThoughtPart | CallPart | Reply
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestSize:
+    """Bytes of one request's messages, and how many of them repeat the previous request of the same conversation."""
+
+    prompt_bytes: int
+    prefix_bytes: int
+
+
+class Model(Protocol):
+    """One model behind one endpoint."""
+
+    @property
+    def endpoint(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def protocol(self) -> ModelProtocol: ...
+
+    @property
+    def context_length(self) -> int | None: ...
+
+    def size(self, conversation: Conversation) -> RequestSize:
+        """What the next ``stream`` of this conversation will send."""
+        ...
+
+    def stream(
+        self, conversation: Conversation, tools: Sequence[ToolSpec], *, session_id: SessionId
+    ) -> AbstractAsyncContextManager[AsyncIterator[Part]]:
+        """Ask for the next answer. Leaving the context closes the connection, which stops the generation.
+
+        Iteration ends with one ``Reply``, or raises ``ModelError`` (from entering or from the iteration); after an error
+        nothing of what was yielded counts. Retries are made by the caller.
+        """
+        ...

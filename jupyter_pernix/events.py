@@ -1,0 +1,362 @@
+"""Events: what happened, as frozen facts; and deltas: passing progress that nobody needs afterwards.
+
+An event's tag (``noun.past_verb``) is data that lies in people's databases and never changes; a new meaning is a new tag.
+The store adds ``seq`` (one sequence over all sessions) and ``recorded_at`` (aware UTC): see ``Stored``.
+A delta travels over the bus only. Adding an event: the class here, the union, ``fold.py``, then ``make types``; the completeness
+tests on both sides name what was forgotten.
+"""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal, get_args
+
+import msgspec
+
+from .ids import ApprovalId, CallId, ExecutionId, SessionId, StepId, TurnId
+from .records import (
+    JSON,
+    ApprovalChoice,
+    Budget,
+    CallStatus,
+    ExecutionStatus,
+    FileChange,
+    Mode,
+    ModelProtocol,
+    Origin,
+    Place,
+    SessionState,
+    TerminalCode,
+    Timings,
+    ToolKind,
+    Usage,
+    Verdict,
+)
+
+
+class EventBase(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+    """A fact about one session. Unknown fields are ignored: a newer program may have written more."""
+
+    session_id: SessionId
+
+
+class SessionCreated(EventBase, frozen=True, tag="session.created"):
+    """A session exists and is idle. ``record_path`` is where its run notebook will be, relative to the server root."""
+
+    title: str
+    space_root: str
+    record_path: str
+    mode: Mode
+    endpoint: str | None
+    kernel_name: str
+    place: Place
+    origin: Origin
+
+
+class SessionRenamed(EventBase, frozen=True, tag="session.renamed"):
+    title: str
+
+
+class SessionConfigured(EventBase, frozen=True, tag="session.configured"):
+    """The given settings hold from now on; ``None`` means unchanged."""
+
+    mode: Mode | None = None
+    endpoint: str | None = None
+    kernel_name: str | None = None
+
+
+class SessionStateChanged(EventBase, frozen=True, tag="session.state_changed"):
+    turn_id: TurnId | None
+    before: SessionState
+    after: SessionState
+    reason: str
+
+
+class SessionArchived(EventBase, frozen=True, tag="session.archived"):
+    """``archived`` false: it was taken out of the archive again."""
+
+    archived: bool
+
+
+class TurnSubmitted(EventBase, frozen=True, tag="turn.submitted"):
+    """The user's message is safe; its turn waits for its place in the queue."""
+
+    turn_id: TurnId
+    text: str
+    origin: Origin
+
+
+class TurnStarted(EventBase, frozen=True, tag="turn.started"):
+    turn_id: TurnId
+    mode: Mode
+    endpoint: str
+    model: str
+    protocol: ModelProtocol
+    context_length: int | None
+    budget: Budget
+
+
+class TurnFinished(EventBase, frozen=True, tag="turn.finished"):
+    """The turn is over; ``detail`` says why in words unless it was answered. A turn that never started can be finished too."""
+
+    turn_id: TurnId
+    code: TerminalCode
+    detail: str
+    usage: Usage
+
+
+class StepStarted(EventBase, frozen=True, tag="step.started"):
+    """A request goes to the model. ``prompt_bytes`` of it, of which ``prefix_bytes`` repeat the previous request exactly."""
+
+    turn_id: TurnId
+    step_id: StepId
+    index: int
+    endpoint: str
+    model: str
+    prompt_bytes: int
+    prefix_bytes: int
+
+
+class StepFinished(EventBase, frozen=True, tag="step.finished"):
+    """The model's answer is complete. ``prefix_share``: part of the request that repeated the previous one, ``None`` for the first."""
+
+    turn_id: TurnId
+    step_id: StepId
+    usage: Usage
+    timings: Timings
+    prefix_share: float | None
+    finish_reason: str
+
+
+class MessageCompleted(EventBase, frozen=True, tag="message.completed"):
+    turn_id: TurnId
+    step_id: StepId
+    text: str
+
+
+class ThoughtCompleted(EventBase, frozen=True, tag="thought.completed"):
+    turn_id: TurnId
+    step_id: StepId
+    text: str
+
+
+class ToolCallRequested(EventBase, frozen=True, tag="tool_call.requested"):
+    """The model asked for this; nothing has been done. ``wire_id`` is the id by which the endpoint knows the call."""
+
+    turn_id: TurnId
+    step_id: StepId
+    call_id: CallId
+    wire_id: str
+    tool: str
+    kind: ToolKind
+    title: str
+    arguments: JSON
+
+
+class ToolCallStarted(EventBase, frozen=True, tag="tool_call.started"):
+    """From now on the call may have had its effect."""
+
+    turn_id: TurnId
+    call_id: CallId
+
+
+class ToolCallFinished(EventBase, frozen=True, tag="tool_call.finished"):
+    """``result`` is exactly what the model reads. ``side_file``: where the full text is when ``result`` was cut, relative to the server root."""
+
+    turn_id: TurnId
+    call_id: CallId
+    status: CallStatus
+    result: str
+    duration: float
+    side_file: str = ""
+
+
+class PolicyDecided(EventBase, frozen=True, tag="policy.decided"):
+    """What the host decided about a call before any effect. ``targets``: canonical paths, a command line, a kernel."""
+
+    turn_id: TurnId
+    call_id: CallId
+    action: str
+    verdict: Verdict
+    rule: str
+    mode: Mode
+    targets: list[str]
+
+
+class ApprovalRequested(EventBase, frozen=True, tag="approval.requested"):
+    turn_id: TurnId
+    call_id: CallId
+    approval_id: ApprovalId
+    question: str
+    detail: str
+    choices: list[ApprovalChoice]
+
+
+class ApprovalResolved(EventBase, frozen=True, tag="approval.resolved"):
+    """``by`` says who answered: a face of the product, or ``host`` when the turn ended first."""
+
+    turn_id: TurnId
+    call_id: CallId
+    approval_id: ApprovalId
+    choice: ApprovalChoice
+    text: str
+    by: str
+
+
+class ExecutionStarted(EventBase, frozen=True, tag="execution.started"):
+    turn_id: TurnId
+    call_id: CallId
+    execution_id: ExecutionId
+    place: Place
+    kernel_name: str
+    code: str
+
+
+class ExecutionOutput(EventBase, frozen=True, tag="execution.output"):
+    """One step of building the outputs; the fields are those of ``OutputOp``."""
+
+    turn_id: TurnId
+    execution_id: ExecutionId
+    op: Literal["append", "extend", "replace", "clear"]
+    index: int = 0
+    output: JSON | None = None
+    text: str = ""
+
+
+class ExecutionFinished(EventBase, frozen=True, tag="execution.finished"):
+    turn_id: TurnId
+    execution_id: ExecutionId
+    status: ExecutionStatus
+    execution_count: int | None
+    ename: str
+    evalue: str
+    detail: str
+    duration: float
+
+
+class FileChanged(EventBase, frozen=True, tag="file.changed"):
+    turn_id: TurnId
+    call_id: CallId
+    change: FileChange
+
+
+class ProblemNoticed(EventBase, frozen=True, tag="problem.noticed"):
+    """Something went wrong that did not end the turn, or the reason why one ended; ``hint`` says what to do."""
+
+    turn_id: TurnId | None
+    text: str
+    hint: str = ""
+
+
+Event = (
+    SessionCreated
+    | SessionRenamed
+    | SessionConfigured
+    | SessionStateChanged
+    | SessionArchived
+    | TurnSubmitted
+    | TurnStarted
+    | TurnFinished
+    | StepStarted
+    | StepFinished
+    | MessageCompleted
+    | ThoughtCompleted
+    | ToolCallRequested
+    | ToolCallStarted
+    | ToolCallFinished
+    | PolicyDecided
+    | ApprovalRequested
+    | ApprovalResolved
+    | ExecutionStarted
+    | ExecutionOutput
+    | ExecutionFinished
+    | FileChanged
+    | ProblemNoticed
+)
+
+
+class DeltaBase(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+    """Passing progress. ``text`` belongs at ``offset`` (characters) of what is being written; offset 0 starts afresh, so a
+    delta that is applied twice, or after a reconnect, does no harm."""
+
+    session_id: SessionId
+    turn_id: TurnId
+    step_id: StepId
+    offset: int
+    text: str
+
+
+class MessageDelta(DeltaBase, frozen=True, tag="message.delta"):
+    pass
+
+
+class ThoughtDelta(DeltaBase, frozen=True, tag="thought.delta"):
+    pass
+
+
+class ToolCallDelta(DeltaBase, frozen=True, tag="tool_call.delta"):
+    """The arguments of a call that the model is still writing; ``index`` counts the calls of this step from 0."""
+
+    index: int
+    tool: str
+
+
+Delta = MessageDelta | ThoughtDelta | ToolCallDelta
+
+EVENT_TYPES: dict[str, type[Event]] = {str(cls.__struct_config__.tag): cls for cls in get_args(Event)}
+DELTA_TYPES: dict[str, type[Delta]] = {str(cls.__struct_config__.tag): cls for cls in get_args(Delta)}
+
+
+class Unknown(msgspec.Struct, frozen=True, kw_only=True):
+    """An event that a newer program wrote: kept whole, shown as newer than this version."""
+
+    session_id: SessionId
+    type: str
+    body: dict[str, Any]
+
+
+class Stored(msgspec.Struct, frozen=True, kw_only=True):
+    """An event with its place in the log."""
+
+    seq: int
+    recorded_at: datetime
+    event: Event | Unknown
+
+
+_encoder = msgspec.json.Encoder()
+_event_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Annotated[Event, msgspec.Meta()])  # type: ignore[arg-type]
+
+
+def event_type(event: Event | Unknown) -> str:
+    """The tag under which an event is stored."""
+    return event.type if isinstance(event, Unknown) else str(event.__struct_config__.tag)
+
+
+def encode_event(event: Event | Unknown) -> bytes:
+    """JSON of the event alone, with ``type`` first: what the store keeps."""
+    return _encoder.encode(event.body if isinstance(event, Unknown) else event)
+
+
+def decode_event(body: bytes | str) -> Event | Unknown:
+    """Inverse of ``encode_event``; an unknown tag, or a known one in a shape this version cannot read, becomes ``Unknown``."""
+    try:
+        return _event_decoder.decode(body)
+    except msgspec.ValidationError:
+        raw: dict[str, Any] = msgspec.json.decode(body)
+        return Unknown(session_id=SessionId(str(raw.get("session_id", ""))), type=str(raw.get("type", "")), body=raw)
+
+
+def encode_stored(stored: Stored) -> bytes:
+    """The wire form: one flat object, ``seq`` and ``recorded_at`` before the event's own fields."""
+    head = _encoder.encode({"seq": stored.seq, "recorded_at": stored.recorded_at})
+    return head[:-1] + b"," + encode_event(stored.event)[1:]
+
+
+def decode_stored(body: bytes | str) -> Stored:
+    """Inverse of ``encode_stored``."""
+    raw: dict[str, Any] = msgspec.json.decode(body)
+    seq = int(raw.pop("seq"))
+    recorded_at = msgspec.convert(raw.pop("recorded_at"), datetime)
+    return Stored(seq=seq, recorded_at=recorded_at, event=decode_event(_encoder.encode(raw)))
+
+
+def encode_delta(delta: Delta) -> bytes:
+    return _encoder.encode(delta)
