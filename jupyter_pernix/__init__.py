@@ -1,5 +1,8 @@
 """An AI agent workspace for Jupyter: it runs on your machine, with your model, in real kernels."""
 
+# Jupyter finds the two underscored functions by name.
+# pyright: reportUnusedFunction=false
+
 from typing import Any
 
 __version__ = "0.1.0"
