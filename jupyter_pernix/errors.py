@@ -24,9 +24,13 @@
     │   ├── KernelMissing       no such kernelspec
     │   ├── KernelStartFailed
     │   └── KernelDied
-    └── ToolError               speaks to the model
-        ├── ToolRetry           try again, this was wrong
-        └── ToolFailed          final; adapt
+    ├── ToolError               speaks to the model
+    │   ├── ToolRetry           try again, this was wrong
+    │   └── ToolFailed          final; adapt
+    └── ServerError             what a client of the HTTP API meets (command line, magics)
+        ├── ServerAway          no server answers, or none could be started
+        ├── ServerRefused       it does not know us (401, 403)
+        └── RequestFailed       any other error answer; has ``status`` and ``hint``
 """
 
 
@@ -167,3 +171,25 @@ class ToolRetry(ToolError):
 
 class ToolFailed(ToolError):
     """The call was right and did not succeed; trying the same again will not help."""
+
+
+class ServerError(PernixError):
+    """A client of the HTTP API did not get what it asked for; ``hint`` says what the user can do."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        self.hint = hint
+        super().__init__(message)
+
+
+class ServerAway(ServerError):
+    pass
+
+
+class ServerRefused(ServerError):
+    pass
+
+
+class RequestFailed(ServerError):
+    def __init__(self, message: str, *, status: int, hint: str = "") -> None:
+        self.status = status
+        super().__init__(message, hint=hint)
