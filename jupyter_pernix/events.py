@@ -139,7 +139,8 @@ class ThoughtCompleted(EventBase, frozen=True, tag="thought.completed"):
 
 
 class ToolCallRequested(EventBase, frozen=True, tag="tool_call.requested"):
-    """The model asked for this; nothing has been done. ``wire_id`` is the id by which the endpoint knows the call."""
+    """The model asked for this; nothing has been done. ``wire_id`` is the id by which the endpoint knows the call, unique in its
+    session. ``raw``: the arguments as the model wrote them, "" when that is their plain JSON (``json.dumps``, not ASCII only)."""
 
     turn_id: TurnId
     step_id: StepId
@@ -149,6 +150,7 @@ class ToolCallRequested(EventBase, frozen=True, tag="tool_call.requested"):
     kind: ToolKind
     title: str
     arguments: JSON
+    raw: str = ""
 
 
 class ToolCallStarted(EventBase, frozen=True, tag="tool_call.started"):
@@ -159,7 +161,8 @@ class ToolCallStarted(EventBase, frozen=True, tag="tool_call.started"):
 
 
 class ToolCallFinished(EventBase, frozen=True, tag="tool_call.finished"):
-    """``result`` is exactly what the model reads. ``side_file``: where the full text is when ``result`` was cut, relative to the server root."""
+    """``result`` is exactly what the model reads. ``side_file``: where the full text is when ``result`` was cut, relative to the server root.
+    ``seen``: files whose content the model knows from now on, by path below the space root: sha256 hex digest."""
 
     turn_id: TurnId
     call_id: CallId
@@ -167,6 +170,7 @@ class ToolCallFinished(EventBase, frozen=True, tag="tool_call.finished"):
     result: str
     duration: float
     side_file: str = ""
+    seen: dict[str, str] = {}
 
 
 class PolicyDecided(EventBase, frozen=True, tag="policy.decided"):
