@@ -129,9 +129,23 @@ class ContextOverflow(ModelError):
 
 
 class EndpointFailed(ModelError):
-    def __init__(self, message: str, *, status: int | None = None, retryable: bool = False, hint: str = "") -> None:
+    """``kind`` is one word for the condition (``server``, ``protocol``, ``too_large``, ``empty_reply``, ``content_filter``,
+    ``bad_history``, ``bad_tool_schema``, ``unsupported_param``); ``place`` names the parameter or tool that it is about."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        retryable: bool = False,
+        kind: str = "server",
+        place: str = "",
+        hint: str = "",
+    ) -> None:
         self.status = status
         self.retryable = retryable
+        self.kind = kind
+        self.place = place
         super().__init__(message, hint=hint)
 
 
