@@ -52,7 +52,10 @@ class SessionCreated(EventBase, frozen=True, tag="session.created"):
 
 
 class SessionRenamed(EventBase, frozen=True, tag="session.renamed"):
+    """``record_path``: where the run notebook will be from now on; "" leaves it. It moves only while no file has been written."""
+
     title: str
+    record_path: str = ""
 
 
 class SessionConfigured(EventBase, frozen=True, tag="session.configured"):

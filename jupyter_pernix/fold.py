@@ -134,6 +134,7 @@ class SessionFold:
                 view.state = SessionState.IDLE_READY
             case SessionRenamed():
                 view.title = event.title
+                view.record_path = event.record_path or view.record_path
             case SessionConfigured():
                 view.mode = event.mode if event.mode is not None else view.mode
                 view.endpoint = event.endpoint if event.endpoint is not None else view.endpoint

@@ -125,8 +125,11 @@ class SessionPatch(Record, frozen=True):
 
 
 class TurnCreate(Record, frozen=True):
+    """``can_ask`` false: nobody can answer a question during this turn; what would be asked is refused instead."""
+
     text: str
     origin: Origin = "api"
+    can_ask: bool = True
 
 
 class TurnAccepted(Record, frozen=True):
