@@ -1,0 +1,6 @@
+module.exports = {
+  testEnvironment: 'jsdom',
+  testRegex: '\\.spec\\.tsx?$',
+  roots: ['<rootDir>/src'],
+  transform: { '^.+\\.tsx?$': ['ts-jest', { tsconfig: 'tsconfig.test.json' }] }
+};

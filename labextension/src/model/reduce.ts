@@ -1,0 +1,405 @@
+/**
+ * What is: a session's log folded into a `SessionView`. Pure; the twin of `jupyter_pernix/fold.py`, tested on the same logs.
+ *
+ * Rule: an event whose `seq` is not above `last_seq` changes nothing, so a reader may reconnect with any `after`. What did not
+ * change keeps its identity, so a screen redraws only what did.
+ */
+import {
+  EVENT_TYPES,
+  type CallView,
+  type Event,
+  type ExecutionOutput,
+  type ExecutionView,
+  type Item,
+  type JSONObject,
+  type SessionView,
+  type StepFinished,
+  type Stored,
+  type TurnView,
+  type UnknownEvent
+} from '../api/types.gen';
+
+export type AnyStored = Stored | UnknownEvent;
+
+const KNOWN: ReadonlySet<string> = new Set(EVENT_TYPES);
+
+export function isKnown(event: AnyStored): event is Stored {
+  return KNOWN.has(event.type);
+}
+
+/** A session of which nothing is known yet. */
+export function emptyView(sessionId: string): SessionView {
+  return {
+    session_id: sessionId,
+    title: '',
+    state: 'idle_ready',
+    state_since: null,
+    mode: 'edit',
+    endpoint: null,
+    kernel_name: '',
+    place: 'own',
+    space_root: '',
+    record_path: '',
+    archived: false,
+    created_at: null,
+    last_seq: 0,
+    context_tokens: null,
+    context_length: null,
+    turns: []
+  };
+}
+
+/** The view after one more event. */
+export function reduce(view: SessionView, stored: AnyStored): SessionView {
+  if (stored.seq <= view.last_seq) {
+    return view;
+  }
+  const next = { ...view, last_seq: stored.seq };
+  return isKnown(stored) ? applyEvent(next, stored) : next;
+}
+
+/** Fold many events. */
+export function reduceAll(view: SessionView, log: readonly AnyStored[]): SessionView {
+  return log.reduce(reduce, view);
+}
+
+function applyEvent(view: SessionView, event: Stored): SessionView {
+  switch (event.type) {
+    case 'session.created':
+      return {
+        ...view,
+        title: event.title,
+        mode: event.mode,
+        endpoint: event.endpoint,
+        kernel_name: event.kernel_name,
+        place: event.place,
+        space_root: event.space_root,
+        record_path: event.record_path,
+        created_at: event.recorded_at,
+        state_since: event.recorded_at,
+        state: 'idle_ready'
+      };
+    case 'session.renamed':
+      return { ...view, title: event.title };
+    case 'session.configured':
+      return {
+        ...view,
+        mode: event.mode ?? view.mode,
+        endpoint: event.endpoint ?? view.endpoint,
+        kernel_name: event.kernel_name ?? view.kernel_name
+      };
+    case 'session.state_changed':
+      return { ...view, state: event.after, state_since: event.recorded_at };
+    case 'session.archived':
+      return { ...view, archived: event.archived };
+    case 'turn.submitted':
+      return { ...view, turns: [...view.turns, newTurn(event)] };
+    case 'turn.started':
+      return {
+        ...inTurn(view, event.turn_id, turn => ({
+          ...turn,
+          started_at: event.recorded_at,
+          mode: event.mode,
+          model: event.model
+        })),
+        ...(hasTurn(view, event.turn_id) ? { context_length: event.context_length } : {})
+      };
+    case 'step.finished':
+      return stepFinished(view, event);
+    case 'execution.started':
+    case 'execution.output':
+    case 'execution.finished':
+      return applyExecution(view, event);
+    case 'tool_call.started':
+    case 'tool_call.finished':
+    case 'policy.decided':
+    case 'file.changed':
+    case 'approval.requested':
+    case 'approval.resolved':
+      return inCall(view, event.call_id, call => applyCall(call, event));
+    case 'problem.noticed':
+      return event.turn_id === null
+        ? view
+        : withItem(view, event.turn_id, { type: 'problem', text: event.text, hint: event.hint });
+    default:
+      return applyTurn(view, event);
+  }
+}
+
+type TurnEvent = Extract<
+  Stored,
+  {
+    type:
+      'turn.finished' | 'step.started' | 'message.completed' | 'thought.completed' | 'tool_call.requested';
+  }
+>;
+
+function applyTurn(view: SessionView, event: TurnEvent): SessionView {
+  switch (event.type) {
+    case 'turn.finished':
+      return inTurn(view, event.turn_id, turn => ({
+        ...turn,
+        finished_at: event.recorded_at,
+        code: event.code,
+        detail: event.detail,
+        usage: event.usage
+      }));
+    case 'step.started':
+      return inTurn(view, event.turn_id, turn => ({
+        ...turn,
+        steps: [
+          ...turn.steps,
+          {
+            step_id: event.step_id,
+            index: event.index,
+            endpoint: event.endpoint,
+            model: event.model,
+            usage: null,
+            timings: null,
+            prefix_share: null,
+            finish_reason: ''
+          }
+        ]
+      }));
+    case 'message.completed':
+      return withItem(view, event.turn_id, { type: 'message', step_id: event.step_id, text: event.text });
+    case 'thought.completed':
+      return withItem(view, event.turn_id, { type: 'thought', step_id: event.step_id, text: event.text });
+    case 'tool_call.requested':
+      return withItem(view, event.turn_id, newCall(event));
+  }
+}
+
+function newTurn(event: Extract<Stored, { type: 'turn.submitted' }>): TurnView {
+  return {
+    turn_id: event.turn_id,
+    text: event.text,
+    origin: event.origin,
+    submitted_at: event.recorded_at,
+    started_at: null,
+    finished_at: null,
+    mode: null,
+    model: '',
+    code: null,
+    detail: '',
+    usage: null,
+    items: [],
+    steps: []
+  };
+}
+
+function newCall(event: Extract<Stored, { type: 'tool_call.requested' }>): CallView {
+  return {
+    type: 'call',
+    call_id: event.call_id,
+    step_id: event.step_id,
+    tool: event.tool,
+    kind: event.kind,
+    title: event.title,
+    arguments: event.arguments,
+    status: 'pending',
+    requested_at: event.recorded_at,
+    verdict: null,
+    rule: '',
+    approval: null,
+    execution: null,
+    files: [],
+    result: '',
+    side_file: '',
+    duration: null
+  };
+}
+
+function stepFinished(view: SessionView, event: Stored<StepFinished>): SessionView {
+  if (!hasTurn(view, event.turn_id)) {
+    return view;
+  }
+  const { usage } = event;
+  const known = usage.prompt_tokens !== null;
+  return {
+    ...inTurn(view, event.turn_id, turn => ({
+      ...turn,
+      steps: turn.steps.map(step =>
+        step.step_id === event.step_id
+          ? {
+              ...step,
+              usage,
+              timings: event.timings,
+              prefix_share: event.prefix_share,
+              finish_reason: event.finish_reason
+            }
+          : step
+      )
+    })),
+    context_tokens: known ? (usage.prompt_tokens ?? 0) + (usage.completion_tokens ?? 0) : view.context_tokens
+  };
+}
+
+type CallEvent = Extract<
+  Stored,
+  {
+    type:
+      | 'tool_call.started'
+      | 'tool_call.finished'
+      | 'policy.decided'
+      | 'file.changed'
+      | 'approval.requested'
+      | 'approval.resolved';
+  }
+>;
+
+function applyCall(call: CallView, event: CallEvent): CallView {
+  switch (event.type) {
+    case 'tool_call.started':
+      return { ...call, status: 'in_progress' };
+    case 'tool_call.finished':
+      return {
+        ...call,
+        status: event.status,
+        result: event.result,
+        duration: event.duration,
+        side_file: event.side_file
+      };
+    case 'policy.decided':
+      return { ...call, verdict: event.verdict, rule: event.rule };
+    case 'file.changed':
+      return { ...call, files: [...call.files, event.change] };
+    case 'approval.requested':
+      return {
+        ...call,
+        approval: {
+          approval_id: event.approval_id,
+          session_id: event.session_id,
+          turn_id: event.turn_id,
+          call_id: event.call_id,
+          question: event.question,
+          detail: event.detail,
+          choices: event.choices,
+          requested_at: event.recorded_at,
+          choice: null,
+          text: '',
+          by: ''
+        }
+      };
+    case 'approval.resolved':
+      return call.approval?.approval_id === event.approval_id
+        ? { ...call, approval: { ...call.approval, choice: event.choice, text: event.text, by: event.by } }
+        : call;
+  }
+}
+
+type ExecutionEvent = Extract<
+  Event,
+  { type: 'execution.started' | 'execution.output' | 'execution.finished' }
+>;
+
+function applyExecution(view: SessionView, event: ExecutionEvent): SessionView {
+  if (event.type === 'execution.started') {
+    return inCall(view, event.call_id, call => ({ ...call, execution: newExecution(event) }));
+  }
+  return inCallWhere(
+    view,
+    call => call.execution?.execution_id === event.execution_id,
+    call => (call.execution === null ? call : { ...call, execution: changedExecution(call.execution, event) })
+  );
+}
+
+function newExecution(event: Extract<Event, { type: 'execution.started' }>): ExecutionView {
+  return {
+    execution_id: event.execution_id,
+    place: event.place,
+    kernel_name: event.kernel_name,
+    code: event.code,
+    outputs: [],
+    status: null,
+    execution_count: null,
+    ename: '',
+    evalue: '',
+    detail: '',
+    duration: null
+  };
+}
+
+function changedExecution(
+  execution: ExecutionView,
+  event: Extract<Event, { type: 'execution.output' | 'execution.finished' }>
+): ExecutionView {
+  if (event.type === 'execution.output') {
+    return { ...execution, outputs: applyOutput(execution.outputs, event) };
+  }
+  return {
+    ...execution,
+    status: event.status,
+    execution_count: event.execution_count,
+    ename: event.ename,
+    evalue: event.evalue,
+    detail: event.detail,
+    duration: event.duration
+  };
+}
+
+/** Carry out one step on a list of nbformat outputs; a step that does not fit the list changes nothing. */
+export function applyOutput(
+  outputs: JSONObject[],
+  step: Pick<ExecutionOutput, 'op' | 'index' | 'output' | 'text'>
+): JSONObject[] {
+  if (step.op === 'clear') {
+    return [];
+  }
+  if (step.op === 'append') {
+    return step.output === null ? outputs : [...outputs, step.output];
+  }
+  const old = outputs[step.index];
+  if (old === undefined) {
+    return outputs;
+  }
+  if (step.op === 'replace') {
+    return step.output === null ? outputs : outputs.with(step.index, step.output);
+  }
+  const text = typeof old.text === 'string' ? old.text : '';
+  return outputs.with(step.index, { ...old, text: text + step.text });
+}
+
+function hasTurn(view: SessionView, turnId: string): boolean {
+  return view.turns.some(turn => turn.turn_id === turnId);
+}
+
+function inTurn(view: SessionView, turnId: string, change: (turn: TurnView) => TurnView): SessionView {
+  const at = view.turns.findLastIndex(turn => turn.turn_id === turnId);
+  const turn = view.turns[at];
+  return turn === undefined ? view : { ...view, turns: view.turns.with(at, change(turn)) };
+}
+
+function withItem(view: SessionView, turnId: string, item: Item): SessionView {
+  return inTurn(view, turnId, turn => ({ ...turn, items: [...turn.items, item] }));
+}
+
+function inCall(view: SessionView, callId: string, change: (call: CallView) => CallView): SessionView {
+  return inCallWhere(view, call => call.call_id === callId, change);
+}
+
+/** Events follow their call closely, so the search begins at the end. */
+function inCallWhere(
+  view: SessionView,
+  test: (call: CallView) => boolean,
+  change: (call: CallView) => CallView
+): SessionView {
+  for (let t = view.turns.length - 1; t >= 0; t--) {
+    const turn = view.turns[t];
+    const at = turn?.items.findLastIndex(item => item.type === 'call' && test(item)) ?? -1;
+    const call = turn?.items[at];
+    if (turn !== undefined && call?.type === 'call') {
+      return {
+        ...view,
+        turns: view.turns.with(t, { ...turn, items: turn.items.with(at, change(call)) })
+      };
+    }
+  }
+  return view;
+}
+
+/** The questions of a session that nobody has answered, oldest first. */
+export function openApprovals(view: SessionView): CallView[] {
+  const calls = view.turns.flatMap(turn => turn.items).filter(item => item.type === 'call');
+  return calls.filter(call => call.approval !== null && call.approval.choice === null);
+}

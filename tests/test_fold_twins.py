@@ -1,0 +1,324 @@
+"""The fold in Python and its twin in TypeScript read the same logs: ``tests/cases/logs/*.json``, each a log and what it folds into.
+
+The files are made here (``python tests/test_fold_twins.py``) and committed; Jest folds the same files with ``reduce.ts``.
+"""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from jupyter_pernix import events as ev
+from jupyter_pernix.fold import SessionFold
+from jupyter_pernix.ids import ApprovalId, CallId, ExecutionId, SessionId, StepId, TurnId
+from jupyter_pernix.records import Budget, FileChange, SessionState, TerminalCode, Timings, Usage
+
+FOLDER = Path(__file__).parent / "cases" / "logs"
+SESSION = SessionId("ses_1")
+S = SessionState
+
+
+class Log:
+    """Writes events of one session with growing numbers, leaving holes as the store's one sequence does."""
+
+    def __init__(self) -> None:
+        self.stored: list[ev.Stored] = []
+        self._state = S.IDLE_READY
+
+    def add(self, event: ev.Event | ev.Unknown) -> None:
+        seq = 3 * len(self.stored) + 5
+        when = datetime(2026, 3, 1, 9, 0, tzinfo=UTC) + timedelta(seconds=1.25 * seq)
+        self.stored.append(ev.Stored(seq=seq, recorded_at=when, event=event))
+
+    def create(self) -> None:
+        self.add(
+            ev.SessionCreated(
+                session_id=SESSION, title="", space_root="csv", record_path="csv/pernix-runs/2026-03-01-new.ipynb",
+                mode="edit", endpoint=None, kernel_name="", place="own", origin="panel",
+            )
+        )  # fmt: skip
+
+    def move(self, after: SessionState, reason: str, turn: str | None) -> None:
+        turn_id = None if turn is None else TurnId(turn)
+        self.add(
+            ev.SessionStateChanged(session_id=SESSION, turn_id=turn_id, before=self._state, after=after, reason=reason)
+        )
+        self._state = after
+
+    def start(self, turn: str, text: str) -> None:
+        self.add(ev.TurnSubmitted(session_id=SESSION, turn_id=TurnId(turn), text=text, origin="panel"))
+        self.move(S.PROCESSING, "turn_started", turn)
+        self.add(
+            ev.TurnStarted(
+                session_id=SESSION, turn_id=TurnId(turn), mode="edit", endpoint="scripted", model="scripted-1",
+                protocol="tools", context_length=8192, budget=Budget(),
+            )
+        )  # fmt: skip
+
+    def finish(self, turn: str, code: TerminalCode, detail: str = "") -> None:
+        self.move(S.FINALIZING, "turn_ending", turn)
+        usage = Usage(prompt_tokens=900, completion_tokens=50, cached_tokens=700)
+        self.add(ev.TurnFinished(session_id=SESSION, turn_id=TurnId(turn), code=code, detail=detail, usage=usage))
+        self.move(S.IDLE_READY, "turn_ended", turn)
+
+    def step(self, turn: str, step: str, index: int) -> None:
+        self.add(
+            ev.StepStarted(
+                session_id=SESSION, turn_id=TurnId(turn), step_id=StepId(step), index=index, endpoint="scripted",
+                model="scripted-1", prompt_bytes=4000, prefix_bytes=3000 * index,
+            )
+        )  # fmt: skip
+
+    def step_end(self, turn: str, step: str, prompt_tokens: int | None = 400) -> None:
+        usage = Usage(prompt_tokens=prompt_tokens, completion_tokens=None if prompt_tokens is None else 20)
+        self.add(
+            ev.StepFinished(
+                session_id=SESSION, turn_id=TurnId(turn), step_id=StepId(step), usage=usage,
+                timings=Timings(first_token=0.1, total=1.5), prefix_share=0.75, finish_reason="stop",
+            )
+        )  # fmt: skip
+
+    def say(self, turn: str, step: str, text: str) -> None:
+        self.add(ev.MessageCompleted(session_id=SESSION, turn_id=TurnId(turn), step_id=StepId(step), text=text))
+
+    def think(self, turn: str, step: str, text: str) -> None:
+        self.add(ev.ThoughtCompleted(session_id=SESSION, turn_id=TurnId(turn), step_id=StepId(step), text=text))
+
+    def call(self, turn: str, step: str, call: str, tool: str, kind: Any, **arguments: Any) -> None:
+        self.add(
+            ev.ToolCallRequested(
+                session_id=SESSION, turn_id=TurnId(turn), step_id=StepId(step), call_id=CallId(call), wire_id="w1",
+                tool=tool, kind=kind, title=f"{tool} {next(iter(arguments.values()), '')}", arguments=arguments,
+            )
+        )  # fmt: skip
+
+    def decide(self, turn: str, call: str, verdict: Any) -> None:
+        self.add(
+            ev.PolicyDecided(
+                session_id=SESSION, turn_id=TurnId(turn), call_id=CallId(call), action="execute", verdict=verdict,
+                rule="mode edit", mode="edit", targets=["python3"],
+            )
+        )  # fmt: skip
+
+    def begin(self, turn: str, call: str) -> None:
+        self.add(ev.ToolCallStarted(session_id=SESSION, turn_id=TurnId(turn), call_id=CallId(call)))
+
+    def end(self, turn: str, call: str, status: Any, result: str) -> None:
+        self.add(
+            ev.ToolCallFinished(
+                session_id=SESSION,
+                turn_id=TurnId(turn),
+                call_id=CallId(call),
+                status=status,
+                result=result,
+                duration=0.5,
+            )
+        )
+
+    def ask(self, turn: str, call: str, approval: str) -> None:
+        self.add(
+            ev.ApprovalRequested(
+                session_id=SESSION, turn_id=TurnId(turn), call_id=CallId(call), approval_id=ApprovalId(approval),
+                question="Run this code?", detail="x = 1", choices=["allow_once", "allow_session", "reject_once"],
+            )
+        )  # fmt: skip
+        self.move(S.AWAITING_USER, "approval_requested", turn)
+
+    def answer(self, turn: str, call: str, approval: str, choice: Any, text: str = "") -> None:
+        self.add(
+            ev.ApprovalResolved(
+                session_id=SESSION, turn_id=TurnId(turn), call_id=CallId(call), approval_id=ApprovalId(approval),
+                choice=choice, text=text, by="panel",
+            )
+        )  # fmt: skip
+        self.move(S.PROCESSING, "approval_resolved", turn)
+
+    def execute(self, turn: str, call: str, execution: str) -> None:
+        self.add(
+            ev.ExecutionStarted(
+                session_id=SESSION, turn_id=TurnId(turn), call_id=CallId(call), execution_id=ExecutionId(execution),
+                place="own", kernel_name="python3", code="x = 1\nprint(x)",
+            )
+        )  # fmt: skip
+
+    def output(self, turn: str, execution: str, op: Any, **fields: Any) -> None:
+        self.add(
+            ev.ExecutionOutput(
+                session_id=SESSION, turn_id=TurnId(turn), execution_id=ExecutionId(execution), op=op, **fields
+            )
+        )
+
+    def executed(self, turn: str, execution: str, status: Any, ename: str = "") -> None:
+        self.add(
+            ev.ExecutionFinished(
+                session_id=SESSION, turn_id=TurnId(turn), execution_id=ExecutionId(execution), status=status,
+                execution_count=3, ename=ename, evalue="", detail="", duration=0.25,
+            )
+        )  # fmt: skip
+
+
+def _stream(text: str) -> dict[str, Any]:
+    return {"output_type": "stream", "name": "stdout", "text": text}
+
+
+def whole_job() -> Log:
+    """Every event there is, in the order of a real turn with an approval, code, an edit and a queued second turn."""
+    log = Log()
+    log.create()
+    log.add(ev.SessionRenamed(session_id=SESSION, title="Dröppt 📉 rows"))
+    log.add(ev.SessionConfigured(session_id=SESSION, mode="auto", endpoint="scripted"))
+    log.start("t1", "Find the bug 🐛")
+    log.step("t1", "s1", 0)
+    log.think("t1", "s1", "Look first.")
+    log.say("t1", "s1", "I read the **importer**.")
+    log.call("t1", "s1", "c1", "read_file", "read", path="importer.py")
+    log.step_end("t1", "s1")
+    log.decide("t1", "c1", "allow")
+    log.begin("t1", "c1")
+    log.end("t1", "c1", "completed", "1  import csv")
+    log.add(ev.TurnSubmitted(session_id=SESSION, turn_id=TurnId("t2"), text="and then?", origin="cli"))
+    log.step("t1", "s2", 1)
+    log.call("t1", "s2", "c2", "run_code", "execute", code="x = 1\nprint(x)")
+    log.call("t1", "s2", "c3", "edit_file", "edit", path="importer.py", old_text="[:-1]", new_text="")
+    log.step_end("t1", "s2", None)
+    log.decide("t1", "c2", "ask")
+    log.ask("t1", "c2", "a1")
+    log.answer("t1", "c2", "a1", "allow_session")
+    log.begin("t1", "c2")
+    log.execute("t1", "c2", "e1")
+    log.output("t1", "e1", "append", output=_stream("0 "))
+    log.output("t1", "e1", "extend", index=0, text="1 ✓")
+    log.output(
+        "t1", "e1", "append", output={"output_type": "display_data", "data": {"text/plain": "a"}, "metadata": {}}
+    )
+    log.output(
+        "t1",
+        "e1",
+        "replace",
+        index=1,
+        output={"output_type": "display_data", "data": {"text/plain": "b"}, "metadata": {}},
+    )
+    log.executed("t1", "e1", "ok")
+    log.end("t1", "c2", "completed", "0 1 ✓")
+    log.decide("t1", "c3", "allow")
+    log.begin("t1", "c3")
+    change = FileChange(
+        path="csv/importer.py", before="aa", after="bb", added_lines=1, removed_lines=1, diff="-a\n+b\n"
+    )
+    log.add(ev.FileChanged(session_id=SESSION, turn_id=TurnId("t1"), call_id=CallId("c3"), change=change))
+    log.end("t1", "c3", "completed", "edited")
+    log.add(ev.ProblemNoticed(session_id=SESSION, turn_id=TurnId("t1"), text="The endpoint was slow.", hint="Wait."))
+    log.step("t1", "s3", 2)
+    log.say("t1", "s3", "Done.")
+    log.step_end("t1", "s3", 900)
+    log.finish("t1", TerminalCode.ANSWERED)
+    log.add(ev.SessionArchived(session_id=SESSION, archived=True))
+    return log
+
+
+def stopped_turn() -> Log:
+    """A question that the host answers because the turn is stopped, code that is interrupted, a queued turn withdrawn."""
+    log = Log()
+    log.create()
+    log.start("t1", "loop forever")
+    log.step("t1", "s1", 0)
+    log.call("t1", "s1", "c1", "run_code", "execute", code="while True: pass")
+    log.step_end("t1", "s1")
+    log.begin("t1", "c1")
+    log.execute("t1", "c1", "e1")
+    log.output("t1", "e1", "append", output=_stream("a"))
+    log.output("t1", "e1", "clear")
+    log.output("t1", "e1", "append", output=_stream("b"))
+    log.add(ev.TurnSubmitted(session_id=SESSION, turn_id=TurnId("t2"), text="later", origin="panel"))
+    log.add(
+        ev.TurnFinished(
+            session_id=SESSION, turn_id=TurnId("t2"), code=TerminalCode.CANCELLED, detail="withdrawn", usage=Usage()
+        )
+    )
+    log.move(S.CANCELLING, "cancel_asked", "t1")
+    log.executed("t1", "e1", "cancelled", "KeyboardInterrupt")
+    log.end("t1", "c1", "cancelled", "stopped by the user")
+    log.finish("t1", TerminalCode.CANCELLED, "stopped by the user")
+    log.start("t3", "again")
+    log.step("t3", "s2", 0)
+    log.call("t3", "s2", "c2", "run_shell", "execute", command="make")
+    log.step_end("t3", "s2")
+    log.ask("t3", "c2", "a1")
+    log.answer("t3", "c2", "a1", "reject_once", "use pytest instead")
+    log.end("t3", "c2", "failed", "The user said: use pytest instead")
+    log.finish("t3", TerminalCode.MODEL_FAILED, "the endpoint gave up")
+    return log
+
+
+def strange_log() -> Log:
+    """Facts about unknown things, steps that fit no list, events of a newer program: nothing breaks, nothing shows."""
+    log = Log()
+    log.create()
+    log.say("nowhere", "s0", "lost")
+    log.step_end("nowhere", "s0", 77)
+    log.call("nowhere", "s0", "c0", "read_file", "read", path="x")
+    log.begin("t1", "c9")
+    log.ask("t1", "c9", "a9")
+    log.execute("t1", "c9", "e9")
+    log.output("t1", "e9", "append", output=_stream("x"))
+    log.executed("t1", "e9", "ok")
+    log.add(ev.ProblemNoticed(session_id=SESSION, turn_id=None, text="the store is slow"))
+    log.add(
+        ev.Unknown(
+            session_id=SESSION, type="worker.spawned", body={"type": "worker.spawned", "session_id": SESSION, "n": 1}
+        )
+    )
+    log.start("t1", "go")
+    log.step("t1", "s1", 0)
+    log.call("t1", "s1", "c1", "run_code", "execute", code="1")
+    log.execute("t1", "c1", "e1")
+    log.output("t1", "e1", "extend", index=0, text="no such output")
+    log.output("t1", "e1", "replace", index=4, output=_stream("no"))
+    log.output("t1", "e1", "append")
+    log.output("t1", "e1", "append", output={"output_type": "error", "ename": "E", "evalue": "", "traceback": []})
+    log.output("t1", "e1", "extend", index=0, text="tail")
+    log.ask("t1", "c1", "a1")
+    log.answer("t1", "c1", "another", "allow_once")
+    return log
+
+
+LOGS = {"whole_job": whole_job, "stopped_turn": stopped_turn, "strange_log": strange_log}
+
+
+def case(name: str) -> str:
+    """The file's text: the log as it travels, and the view as the server sends it."""
+    stored = LOGS[name]().stored
+    lines = [json.loads(ev.encode_stored(entry)) for entry in stored]
+    view = json.loads(msgspec.json.encode(SessionFold.of(SESSION, stored).view))
+    return json.dumps({"log": lines, "view": view}, indent=1, ensure_ascii=False) + "\n"
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_the_committed_log_is_what_the_fold_says_today(name):
+    assert (FOLDER / f"{name}.json").read_text(encoding="utf-8") == case(name), "run python tests/test_fold_twins.py"
+
+
+def test_the_logs_hold_every_event_there_is():
+    seen = {ev.event_type(stored.event) for build in LOGS.values() for stored in build().stored}
+    assert set(ev.EVENT_TYPES) <= seen
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_reader_that_returns_with_any_after_folds_to_the_same_view(name):
+    stored = LOGS[name]().stored
+    whole = SessionFold.of(SESSION, stored).view
+    for cut in range(len(stored)):
+        for back in range(cut + 1):
+            fold = SessionFold.of(SESSION, stored[:cut])
+            for entry in stored[back:]:
+                fold.add(entry)
+            assert fold.view == whole
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for log_name in LOGS:
+        (FOLDER / f"{log_name}.json").write_text(case(log_name), encoding="utf-8")
