@@ -133,12 +133,18 @@ class Client:
     def change_session(self, session_id: str, **fields: Any) -> JSON:
         return self.request("PATCH", f"/sessions/{quote(session_id, safe='')}", fields)
 
-    def submit(self, session_id: str, text: str, origin: str) -> JSON:
-        """``{"turn_id", "seq"}`` of the stored turn; it waits in the queue when the session is busy."""
-        return self.request("POST", f"/sessions/{quote(session_id, safe='')}/turns", {"text": text, "origin": origin})
+    def submit(self, session_id: str, text: str, *, origin: str, can_ask: bool) -> JSON:
+        """``{"turn_id", "seq"}`` of the stored turn; it waits in the queue when the session is busy. ``can_ask`` false: nobody
+        is there to answer questions, what would be asked is refused."""
+        body = {"text": text, "origin": origin, "can_ask": can_ask}
+        return self.request("POST", f"/sessions/{quote(session_id, safe='')}/turns", body)
 
     def cancel(self, session_id: str, turn_id: str) -> None:
         self.request("POST", f"/sessions/{quote(session_id, safe='')}/turns/{quote(turn_id, safe='')}/cancel")
+
+    def approvals(self, session_id: str) -> list[JSON]:
+        """The open questions of the session."""
+        return self.request("GET", f"/approvals?session={quote(session_id, safe='')}")
 
     def answer(self, approval_id: str, choice: str, text: str = "") -> JSON:
         return self.request("POST", f"/approvals/{quote(approval_id, safe='')}", {"choice": choice, "text": text})

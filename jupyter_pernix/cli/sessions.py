@@ -1,0 +1,82 @@
+"""``jupyter pernix sessions`` and ``jupyter pernix show``."""
+
+import argparse
+from datetime import datetime
+
+import msgspec
+
+from ..client import JSON
+from ..livetext import duration, neutral, one_line
+from .connection import connected
+from .screen import width
+
+
+def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    sessions = commands.add_parser("sessions", help="list the sessions, newest first")
+    sessions.add_argument("--all", action="store_true", dest="everything", help="archived ones too")
+    sessions.add_argument("--json", action="store_true", dest="as_json", help="one session a line")
+    sessions.set_defaults(command=sessions_command)
+    show = commands.add_parser("show", help="tell what happened in a session")
+    show.add_argument("session", metavar="SESSION", help="its id, or the beginning of its id")
+    show.add_argument("--json", action="store_true", dest="as_json", help="print its stored events, one a line")
+    show.set_defaults(command=show_command)
+
+
+def sessions_command(options: argparse.Namespace) -> int:
+    with connected() as (client, _):
+        sessions = client.sessions("all" if options.everything else "")
+    for session in sessions:
+        if options.as_json:
+            print(msgspec.json.encode(session).decode())
+            continue
+        when = datetime.fromisoformat(session["updated_at"]).astimezone().strftime("%Y-%m-%d %H:%M")
+        title = one_line(session["title"] or "(untitled)", max(width() - 70, 20))
+        waits = ", waits for an answer" if session.get("open_approvals") else ""
+        print(f"{session['session_id']}  {when}  {session['state']}{waits}  {title}")
+    if not sessions and not options.as_json:
+        print('There are no sessions yet. Start one with: jupyter pernix run "…"')
+    return 0
+
+
+def show_command(options: argparse.Namespace) -> int:
+    with connected() as (client, _):
+        session_id = full_id(client.sessions("all"), options.session)
+        if options.as_json:
+            for event in client.past_events(session_id):
+                print(msgspec.json.encode(event).decode())
+        else:
+            print("\n".join(_told(client.session(session_id))))
+    return 0
+
+
+def full_id(sessions: list[JSON], given: str) -> str:
+    """The one session whose id begins so; ``given`` itself if there is none or more than one, for the server to refuse."""
+    matches = [session["session_id"] for session in sessions if session["session_id"].startswith(given)]
+    return matches[0] if len(matches) == 1 else given
+
+
+def _told(view: JSON) -> list[str]:
+    lines = [
+        f"{neutral(view['title']) or '(untitled)'}",
+        f"{view['session_id']}: {view['state']}, mode {view['mode']}, endpoint {neutral(str(view['endpoint']))}",
+        f"notebook {neutral(view['record_path'])}",
+    ]
+    for turn in view["turns"]:
+        lines += ["", *("> " + line for line in neutral(turn["text"]).splitlines())]
+        for item in turn["items"]:
+            lines += ["", *_item(item)] if item["type"] == "message" else _item(item)
+        ending = turn["code"] or ("running" if turn["started_at"] else "queued")
+        if ending != "answered":
+            lines.append(f"[{ending}] {neutral(turn['detail'])}".rstrip())
+    return lines
+
+
+def _item(item: JSON) -> list[str]:
+    if item["type"] == "message":
+        return neutral(item["text"]).splitlines()
+    if item["type"] == "call":
+        mark = {"completed": "✓", "failed": "✗", "cancelled": "✗"}.get(item["status"], "…")
+        return [f"{mark} {one_line(item['title'], width() - 20)} {duration(item.get('duration'))}".rstrip()]
+    if item["type"] == "problem":
+        return [neutral(f"! {item['text']} {item['hint']}").rstrip()]
+    return []
