@@ -1,0 +1,310 @@
+"""The bytes of one answer → parts. Pure: nothing here waits or knows where the bytes come from.
+
+``ReplyReader`` takes the body in pieces cut anywhere and yields ``TextPart``, ``ThoughtPart`` and ``CallPart``; ``close`` gives
+the ``Reply``. An answer is complete when the server said so, by a finish reason or by ``[DONE]``; anything else is
+``StreamBroken``, and nothing of it may be used.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+from ...errors import EndpointFailed, StreamBroken
+from ...records import JSON, Usage
+from .calls import CallCollector, as_object
+from .faults import classify, content_filtered, not_a_stream, read_complaint
+from .parts import Part, Reply, TextPart, ThoughtPart
+from .sse import EventDecoder, ServerEvent
+from .written import CallHold, ThoughtSplitter, ToolSchemas, read_written, without_envelopes
+
+_FINISH = {
+    "stop": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "complete": "stop",
+    "tool_calls": "tool_calls",
+    "tool_call": "tool_calls",
+    "tool_use": "tool_calls",
+    "function_call": "tool_calls",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "content_filter",
+    "safety": "content_filter",
+    "recitation": "content_filter",
+    "refusal": "content_filter",
+    "error": "error",
+    "abort": "error",
+    "cancelled": "error",
+}
+_LONGEST_WHOLE_BODY = 32 * 1024 * 1024
+
+
+class ReplyReader:
+    """One answer being read. ``tools`` are the parameter schemas of what was offered; without any, text is never read as a call."""
+
+    def __init__(self, tools: ToolSchemas | None = None) -> None:
+        self._events = EventDecoder()
+        self._assembler = Assembler(tools or {})
+        self._head = b""
+        self._take: Callable[[bytes], Iterator[Part]] = self._sniff
+        self._whole: list[bytes] | None = None
+        self._whole_size = 0
+
+    @property
+    def is_done(self) -> bool:
+        """``[DONE]`` was read: whatever may follow does not belong to the answer."""
+        return self._assembler.done
+
+    def feed(self, data: bytes) -> Iterator[Part]:
+        """Parts that these bytes complete; iterate to the end before the next call.
+
+        :raises ModelError: if they hold an error instead
+        """
+        return self._take(data)
+
+    def close(self, *, dropped: bool = False) -> Iterator[Part]:
+        """The last parts; ``dropped``: the connection did not end as it should.
+
+        :raises ModelError: if the answer is not whole, or empty
+        """
+        if self._whole is not None:
+            yield from self._close_whole(b"".join(self._whole), dropped=dropped)
+            return
+        for event in self._events.close():
+            yield from self._event(event)
+        yield from self._assembler.close(dropped=dropped)
+
+    # The content type is not looked at: servers put the wrong one on both kinds of body.
+    def _sniff(self, data: bytes) -> Iterator[Part]:
+        self._head += data
+        start = self._head.removeprefix(b"\xef\xbb\xbf").lstrip()
+        if start[:1] == b"{":
+            self._whole, self._take = [self._head], self._collect
+        elif start[:1] == b"<":
+            raise not_a_stream("a web page")
+        elif start:
+            self._take = self._stream
+            yield from self._stream(self._head)
+
+    def _stream(self, data: bytes) -> Iterator[Part]:
+        for event in self._events.feed(data):
+            yield from self._event(event)
+
+    def _collect(self, data: bytes) -> Iterator[Part]:
+        assert self._whole is not None
+        self._whole.append(data)
+        self._whole_size += len(data)
+        if self._whole_size > _LONGEST_WHOLE_BODY:
+            raise not_a_stream("a JSON body without end")
+        yield from ()
+
+    def _close_whole(self, body: bytes, *, dropped: bool) -> list[Part]:
+        try:
+            answer = as_object(json.loads(body))
+        except ValueError as exc:
+            raise StreamBroken("the endpoint's answer was cut off") from exc
+        if not answer.get("choices"):
+            raise (
+                classify(read_complaint(answer))
+                if "error" in answer or "message" in answer
+                else not_a_stream("other JSON")
+            )
+        parts = self._assembler.chunk(answer)
+        self._assembler.done = not dropped
+        return [*parts, *self._assembler.close(dropped=dropped)]
+
+    def _event(self, event: ServerEvent) -> list[Part]:
+        data = event.data.strip()
+        if not data or self._assembler.done:
+            return []
+        if data == "[DONE]":
+            self._assembler.done = True
+            return []
+        try:
+            value: Any = json.loads(data)
+        except ValueError as exc:
+            if not event.whole or data[:1] in "{[":
+                raise StreamBroken("the endpoint's answer was cut off in the middle") from exc
+            raise not_a_stream(repr(read_complaint(data).message)) from exc
+        if event.name == "error":
+            raise classify(read_complaint(value))
+        return self._assembler.chunk(as_object(value))
+
+
+class Assembler:
+    """Chunks of one answer, joined. Only the first choice counts."""
+
+    def __init__(self, tools: ToolSchemas) -> None:
+        self._tools = tools
+        self._calls = CallCollector(tools)
+        self._thoughts = ThoughtSplitter()
+        self._hold = CallHold() if tools else None
+        self._text: list[str] = []
+        self._thought: list[str] = []
+        self._usage = Usage()
+        self._finish = ""
+        self._surrogate = ""
+        self.done = False
+
+    def chunk(self, chunk: JSON) -> list[Part]:
+        """:raises ModelError: if the chunk is an error"""
+        self._read_usage(chunk)
+        choices = chunk.get("choices")
+        if chunk.get("error") or (not choices and chunk.get("object") == "error"):
+            raise classify(read_complaint(chunk))
+        parts: list[Part] = []
+        for item in cast(list[Any], choices) if isinstance(choices, list) else []:
+            choice = as_object(item)
+            if choice.get("index", 0) in (0, None):
+                parts += self._choice(choice)
+        return parts
+
+    def _choice(self, choice: JSON) -> list[Part]:
+        if choice.get("error"):
+            raise classify(read_complaint(choice))
+        delta = as_object(choice.get("delta")) or as_object(choice.get("message"))
+        parts: list[Part] = []
+        thought, text = _contents(delta)
+        if thought:
+            self._thought.append(thought)
+            parts.append(ThoughtPart(text=thought))
+        if text:
+            parts += self._visible(text)
+        fragments = delta.get("tool_calls")
+        if isinstance(delta.get("function_call"), dict):
+            fragments = [delta["function_call"]]
+        for item in cast(list[Any], fragments) if isinstance(fragments, list) else []:
+            part = self._calls.add(as_object(item))
+            if part is not None:
+                parts.append(part)
+        reason = choice.get("finish_reason")
+        if isinstance(reason, str) and reason:
+            self._finish = _FINISH.get(reason.lower(), "stop")
+        return parts
+
+    def _visible(self, text: str, *, final: bool = False) -> list[Part]:
+        text, self._surrogate = _paired(self._surrogate + text, final=final)
+        split = self._thoughts.feed(text, final=final)
+        parts: list[Part] = []
+        if split.thought:
+            self._thought.append(split.thought)
+            parts.append(ThoughtPart(text=split.thought))
+        if split.text:
+            self._text.append(split.text)
+        shown = self._hold.feed(split.text) if self._hold else split.text
+        if shown:
+            parts.append(TextPart(text=shown))
+        return parts
+
+    def _read_usage(self, chunk: JSON) -> None:
+        usage = as_object(chunk.get("usage"))
+        if not usage:
+            return
+        details = as_object(usage.get("prompt_tokens_details"))
+        cached = _count(
+            details, "cached_tokens", before=_count(usage, "prompt_cache_hit_tokens", before=self._usage.cached_tokens)
+        )
+        self._usage = Usage(
+            prompt_tokens=_count(usage, "prompt_tokens", before=self._usage.prompt_tokens),
+            completion_tokens=_count(usage, "completion_tokens", before=self._usage.completion_tokens),
+            cached_tokens=cached,
+        )
+
+    def close(self, *, dropped: bool) -> list[Part]:
+        """The rest and the ``Reply``.
+
+        :raises ModelError: if the answer is not whole, was stopped, or says nothing
+        """
+        if not self._finish and (dropped or not self.done):
+            raise StreamBroken("the endpoint's answer ended before its end")
+        if self._finish == "error":
+            raise StreamBroken("the endpoint gave up in the middle of its answer")
+        if self._finish == "content_filter":
+            raise content_filtered()
+        parts = self._visible("", final=True)
+        text, thought = "".join(self._text), "".join(self._thought)
+        if self._thoughts.reclaimed:
+            text, thought = text.removeprefix(self._thoughts.reclaimed), self._thoughts.reclaimed + thought
+        reply = self._reply(text, thought)
+        held = self._hold.finish() if self._hold else ""
+        if held and reply.text.endswith(held):
+            parts.append(TextPart(text=held))
+        return [*parts, reply]
+
+    def _reply(self, text: str, thought: str) -> Reply:
+        calls = self._calls.finish(cut=self._finish == "length")
+        if calls:
+            text = without_envelopes(text, self._tools)
+        else:
+            written = read_written(text, self._tools)
+            if written.truncated:
+                raise StreamBroken(f"the model stopped in the middle of a call of {written.truncated!r}")
+            text, calls = written.text, written.calls
+        text, thought = _clean(text), _clean(thought)
+        if not calls and not text.strip():
+            raise _empty(thought, self._finish)
+        finish = self._finish or "stop"
+        if finish in ("stop", "tool_calls"):
+            finish = "tool_calls" if calls else "stop"
+        return Reply(text=text, thought=thought, calls=calls, finish_reason=finish, usage=self._usage)
+
+
+def _empty(thought: str, finish: str) -> EndpointFailed:
+    what = "the model only thought and gave no answer" if thought.strip() else "the model gave an empty answer"
+    hint = "raise the endpoint's limit of output tokens" if finish == "length" else ""
+    return EndpointFailed(what, retryable=True, kind="empty_reply", hint=hint)
+
+
+def _count(source: JSON, key: str, *, before: int | None) -> int | None:
+    value = source.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) else before
+
+
+def _contents(delta: JSON) -> tuple[str, str]:
+    """Thought and text of one delta; of several fields that repeat the thought, the first counts."""
+    text, thought = _flat(delta.get("content"))
+    for key in ("reasoning_content", "reasoning", "thinking", "reasoning_text"):
+        value = delta.get(key)
+        if isinstance(value, str) and value:
+            return thought + value, text
+    details = delta.get("reasoning_details")
+    if isinstance(details, list):
+        thought += "".join(
+            str(as_object(one).get("text") or as_object(one).get("summary") or "") for one in cast(list[Any], details)
+        )
+    return thought, text
+
+
+def _flat(content: object) -> tuple[str, str]:
+    """Text and thought of ``content``, which is text or a list of typed pieces."""
+    if isinstance(content, str):
+        return content, ""
+    text = thought = ""
+    for item in cast(list[Any], content) if isinstance(content, list) else []:
+        piece = as_object(item)
+        inner = piece.get("text") or piece.get("thinking") or ""
+        if isinstance(inner, list):
+            inner = _flat(cast(object, inner))[0]
+        if piece.get("type") in ("thinking", "reasoning"):
+            thought += str(inner)
+        else:
+            text += str(inner)
+    return text, thought
+
+
+def _paired(text: str, *, final: bool) -> tuple[str, str]:
+    """``text`` and what of it must wait: half a surrogate pair at its end, whose other half comes with the next delta."""
+    if not final and text and "\ud800" <= text[-1] <= "\udbff":
+        return _clean(text[:-1]), text[-1]
+    return _clean(text), ""
+
+
+def _clean(text: str) -> str:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
