@@ -1,0 +1,73 @@
+"""``ports.TurnHost``: what a Run may do to its session."""
+
+import re
+from pathlib import Path
+
+from ..errors import InvalidInput
+from ..events import Delta, Event, Stored
+from ..ids import SessionId
+from ..ports import Executor
+from ..records import ApprovalAnswer, ApprovalChoice, Mode
+from .session import QueuedTurn, Session, known_reason
+
+_SIDE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
+
+
+def side_name(name: str) -> str:
+    """``name``, which may stand in a path.
+
+    :raises InvalidInput: if it may not
+    """
+    if not _SIDE_NAME.fullmatch(name):
+        raise InvalidInput("name", f"{name[:40]!r} is no name of a side file")
+    return name
+
+
+class Host:
+    """One turn's view of its session."""
+
+    def __init__(self, session: Session, turn: QueuedTurn) -> None:
+        self._session = session
+        self._turn = turn
+
+    @property
+    def session_id(self) -> SessionId:
+        return self._session.session_id
+
+    @property
+    def space(self) -> Path:
+        return self._session.space
+
+    @property
+    def mode(self) -> Mode:
+        return self._session.summary.mode
+
+    @property
+    def can_ask(self) -> bool:
+        return self._turn.can_ask
+
+    async def append(self, *events: Event) -> list[Stored]:
+        return await self._session.append(*(self._session.as_stopped(event) for event in events))
+
+    def pass_on(self, delta: Delta) -> None:
+        self._session.around.bus.pass_on(delta)
+
+    async def move(self, reason: str) -> None:
+        if reason == "turn_ended":
+            # Whoever waits for the session to be idle finds the run notebook written.
+            await self._session.write_record()
+        await self._session.move(known_reason(reason), turn_id=self._turn.turn_id)
+
+    async def ask(self, *, call_id: str, question: str, detail: str, choices: list[ApprovalChoice]) -> ApprovalAnswer:
+        return await self._session.ask(
+            self._turn.turn_id, call_id=call_id, question=question, detail=detail, choices=choices
+        )
+
+    async def executor(self) -> Executor:
+        return await self._session.executor()
+
+    def side_file(self, name: str) -> tuple[Path, str]:
+        """The second is the path below ``/pernix/api/``."""
+        folder = self._session.around.side_folder / self.session_id
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / side_name(name), f"side-files/{self.session_id}/{name}"
