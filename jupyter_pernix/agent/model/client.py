@@ -1,0 +1,265 @@
+"""A model behind an OpenAI-compatible endpoint, over httpx.
+
+A request is a fixed head, the bytes that the conversation already has, and a fixed tail: nothing of the history is encoded again.
+One request is one try; ``retry.py`` makes the others.
+"""
+
+import time
+import weakref
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Literal
+
+import anyio
+import msgspec
+
+from ...config import Deadlines
+from ...errors import EndpointFailed, EndpointUnreachable, ModelError, StreamBroken
+from ...ids import SessionId
+from ...records import JSON, Timings
+from .conversation import Conversation
+from .faults import classify_body
+from .history import mended
+from .http import checked_base_url, new_client, place, translated, without_key
+from .parts import Part, Reply, RequestSize, ToolSpec
+from .stream import ReplyReader
+from .written import ToolSchemas
+
+if TYPE_CHECKING:
+    import httpx
+
+_encode = msgspec.json.Encoder().encode
+_LONGEST_ERROR_BODY = 64 * 1024
+_END_GRACE = 0.25
+_CAN_BE_LEFT_OUT = frozenset({"stream_options", "temperature", "max_tokens", "seed"})
+
+
+class Endpoint:
+    """The connection to one endpoint: posts a request and reads the answer's parts. Shared by the models that speak to it."""
+
+    def __init__(self, base_url: str, *, key: str = "", deadlines: Deadlines | None = None) -> None:
+        self.base_url = checked_base_url(base_url)
+        self.deadlines = deadlines or Deadlines()
+        self._key = key
+        self._client: httpx.AsyncClient | None = None
+
+    def __repr__(self) -> str:
+        return f"<Endpoint {place(self.base_url)}>"
+
+    @property
+    def client(self) -> "httpx.AsyncClient":
+        if self._client is None:
+            self._client = new_client(self.base_url, key=self._key, connect=self.deadlines.connect)
+        return self._client
+
+    async def aclose(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    @asynccontextmanager
+    async def post(
+        self, body: bytes, *, tools: ToolSchemas | None = None, session_id: str = ""
+    ) -> AsyncGenerator[AsyncIterator[Part]]:
+        """One request for a streamed answer; see ``Model.stream``."""
+        headers = {"content-type": "application/json", "accept": "text/event-stream"}
+        if session_id:
+            headers["x-conversation-id"] = (
+                session_id  # a router keeps a conversation on the replica that has its prefix
+            )
+        request = self.client.build_request("POST", f"{self.base_url}/chat/completions", content=body, headers=headers)
+        started = time.monotonic()
+        response = await self._send(request)
+        try:
+            if response.status_code != 200:
+                raise await self._refusal(response)
+            async with aclosing(self._parts(response, ReplyReader(tools), started)) as parts:
+                yield parts
+        finally:
+            with anyio.move_on_after(5, shield=True):
+                await response.aclose()
+
+    async def _send(self, request: "httpx.Request") -> "httpx.Response":
+        try:
+            with translated(self.base_url, key=self._key), anyio.fail_after(self.deadlines.first_token):
+                return await self.client.send(request, stream=True)
+        except TimeoutError as exc:
+            raise self._too_slow() from exc
+
+    def _too_slow(self) -> EndpointUnreachable:
+        return EndpointUnreachable(
+            f"{place(self.base_url)} gave nothing for {self.deadlines.first_token:g} s",
+            hint="see whether the server is busy, or raise deadlines.first_token",
+        )
+
+    async def _refusal(self, response: "httpx.Response") -> ModelError:
+        body = b""
+        try:
+            with translated(self.base_url, key=self._key), anyio.fail_after(self.deadlines.connect):
+                async for piece in response.aiter_bytes():
+                    body += piece
+                    if len(body) > _LONGEST_ERROR_BODY:
+                        break
+        except (ModelError, TimeoutError):
+            pass  # the status alone tells enough
+        if self._key:
+            body = body.replace(self._key.encode(), b"[key]")
+        return classify_body(response.status_code, body, response.headers)
+
+    async def _parts(self, response: "httpx.Response", reader: ReplyReader, started: float) -> AsyncGenerator[Part]:
+        first: float | None = None
+        pieces = response.aiter_bytes()
+        broken: ModelError | None = None
+        while not reader.is_done:
+            limit = self._wait_limit(first, started)
+            try:
+                with translated(self.base_url, key=self._key, started=True), anyio.fail_after(limit):
+                    piece = await anext(pieces, b"")
+            except TimeoutError as exc:
+                if first is None:
+                    raise self._too_slow() from exc
+                raise StreamBroken(
+                    f"{place(self.base_url)} stopped for {limit:g} s in the middle of its answer"
+                ) from exc
+            except StreamBroken as exc:
+                broken = exc
+                break
+            if not piece:
+                break
+            for part in self._checked(reader.feed(piece)):
+                first = first if first is not None else time.monotonic() - started
+                yield part
+        for part in self._checked(self._last(reader, broken)):
+            yield _timed(part, first, started)
+        with anyio.move_on_after(_END_GRACE), suppress(ModelError), translated(self.base_url):
+            # Only a connection whose answer was read to its end can be used again.
+            while await anext(pieces, b""):
+                pass
+
+    def _last(self, reader: ReplyReader, broken: ModelError | None) -> Iterable[Part]:
+        try:
+            yield from reader.close(dropped=broken is not None)
+        except StreamBroken as exc:
+            raise (broken or exc) from exc
+
+    def _checked(self, parts: Iterable[Part]) -> Iterable[Part]:
+        """The same parts; an error that quotes the key is told without it."""
+        try:
+            yield from parts
+        except ModelError as exc:
+            if self._key and self._key in str(exc):
+                exc.args = (without_key(str(exc), self._key),)
+            raise
+
+    def _wait_limit(self, first: float | None, started: float) -> float:
+        if first is not None:
+            return self.deadlines.between_tokens
+        return max(0.001, started + self.deadlines.first_token - time.monotonic())
+
+
+def _timed(part: Part, first: float | None, started: float) -> Part:
+    if not isinstance(part, Reply):
+        return part
+    total = time.monotonic() - started
+    timings = Timings(first_token=first if first is not None else total, total=total)
+    return Reply(
+        text=part.text,
+        thought=part.thought,
+        calls=part.calls,
+        finish_reason=part.finish_reason,
+        usage=part.usage,
+        timings=timings,
+    )
+
+
+class SentSizes:
+    """How much of each conversation the last request had sent."""
+
+    def __init__(self) -> None:
+        self._sent: weakref.WeakKeyDictionary[Conversation, int] = weakref.WeakKeyDictionary()
+
+    def next(self, conversation: Conversation) -> RequestSize:
+        return RequestSize(
+            prompt_bytes=conversation.size, prefix_bytes=min(self._sent.get(conversation, 0), conversation.size)
+        )
+
+    def remember(self, conversation: Conversation) -> None:
+        self._sent[conversation] = conversation.size
+
+
+class ChatModel:
+    """Implements ``parts.Model`` for the protocols ``tools`` (native calls) and ``chat`` (no calls: tools are not sent)."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        name: str,
+        endpoint_name: str,
+        protocol: Literal["tools", "chat"] = "tools",
+        context_length: int | None = None,
+    ) -> None:
+        self.endpoint = endpoint_name
+        self.name = name
+        self.protocol: Literal["tools", "chat"] = protocol
+        self.context_length = context_length
+        self._http = endpoint
+        self._sizes = SentSizes()
+        self._tools: tuple[ToolSpec, ...] = ()
+        self._tail = b"}"
+        self._left_out: set[str] = set()
+        self._broken_history: weakref.WeakSet[Conversation] = weakref.WeakSet()
+
+    def __repr__(self) -> str:
+        return f"<ChatModel {self.name!r} at {self._http!r}>"
+
+    def size(self, conversation: Conversation) -> RequestSize:
+        return self._sizes.next(conversation)
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    @asynccontextmanager
+    async def stream(
+        self, conversation: Conversation, tools: Sequence[ToolSpec], *, session_id: SessionId
+    ) -> AsyncGenerator[AsyncIterator[Part]]:
+        offered = tuple(tools) if self.protocol == "tools" else ()
+        body = self._body(conversation, offered)
+        self._sizes.remember(conversation)
+        schemas = {tool.name: tool.parameters for tool in offered}
+        try:
+            async with self._http.post(body, tools=schemas, session_id=session_id) as parts:
+                yield parts
+        except EndpointFailed as exc:
+            self._learn(exc, conversation)
+            raise
+
+    def _body(self, conversation: Conversation, tools: tuple[ToolSpec, ...]) -> bytes:
+        head: JSON = {"model": self.name, "stream": True, "stream_options": {"include_usage": True}}
+        kept = {key: value for key, value in head.items() if key not in self._left_out}
+        messages = conversation.encoded()
+        if conversation in self._broken_history:
+            messages = _encode(mended(conversation.messages))
+        return b"".join((_encode(kept)[:-1], b',"messages":', messages, self._tail_for(tools)))
+
+    def _tail_for(self, tools: tuple[ToolSpec, ...]) -> bytes:
+        if tools != self._tools:
+            self._tools = tools
+            self._tail = b',"tools":' + _encode([_wire_tool(tool) for tool in tools]) + b"}" if tools else b"}"
+        return self._tail
+
+    def _learn(self, fault: EndpointFailed, conversation: Conversation) -> None:
+        """What the endpoint refused is left out, or mended, the next time; what cannot be is not worth another try."""
+        if fault.kind == "unsupported_param":
+            fault.retryable = fault.place in _CAN_BE_LEFT_OUT and fault.place not in self._left_out
+            self._left_out.add(fault.place)
+        elif fault.kind == "bad_history":
+            fault.retryable = conversation not in self._broken_history
+            self._broken_history.add(conversation)
+
+
+def _wire_tool(tool: ToolSpec) -> JSON:
+    return {
+        "type": "function",
+        "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+    }
