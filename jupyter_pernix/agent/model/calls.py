@@ -138,7 +138,8 @@ class CallCollector:
             # A fresh id alone is what some proxies stamp on every fragment.
             return new_id and bool(name) and (index is None or name != call.name)
         if call.shape.closed:
-            return bool(name) and (new_id or has_text or name != call.name)
+            elsewhere = None not in (index, call.index) and index != call.index
+            return bool(name) and (new_id or has_text or elsewhere or name != call.name)
         return bool(name) and (new_id or (bool(call.name) and self._is_other_name(call.name, name)))
 
     def _is_other_name(self, known: str, name: str) -> bool:
