@@ -48,6 +48,8 @@ class Lab:
         self.token = secrets.token_hex(16)
         self.log = home / "server.log"
         self.url = ""
+        self.waited = 0.0
+        """Seconds from the server's listening to the first answer of our API: the store was opened in them."""
         self._app, self._arguments = app, arguments
         self._process: subprocess.Popen[bytes] | None = None
         config = Path(self.environ["JUPYTER_CONFIG_DIR"])
@@ -100,14 +102,17 @@ class Lab:
     def _wait_ready(self, process: subprocess.Popen[bytes]) -> Client:
         runtime = Path(self.environ["JUPYTER_RUNTIME_DIR"]) / f"jpserver-{process.pid}.json"
         deadline = time.monotonic() + _START_DEADLINE
+        listening = None
         while time.monotonic() < deadline and process.poll() is None:
             try:
                 self.url = str(json.loads(runtime.read_text(encoding="utf-8"))["url"])
+                listening = listening or time.monotonic()
                 client = self.client()
                 client.info()
             except (OSError, ValueError, ServerError):
                 time.sleep(0.02)
             else:
+                self.waited = time.monotonic() - listening
                 return client
         self.stop()
         raise AssertionError(f"the server did not start:\n{self.log_text()[-4000:]}")

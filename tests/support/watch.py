@@ -12,7 +12,7 @@ def wait_finished(client: Client, session_id: str, turn_id: str) -> JSON:
 def wait_event(client: Client, session_id: str, kind: str, **fields: object) -> JSON:
     """The first stored event of this type in the session, past or to come, whose fields have these values."""
     for message in client.events(0, session_id):
-        if message.kind == "pernix" and message.data["type"] == kind:
-            if all(message.data.get(name) == value for name, value in fields.items()):
-                return message.data
+        wanted = {"type": kind, **fields}
+        if message.kind == "pernix" and wanted.items() <= message.data.items():
+            return message.data
     raise AssertionError(f"the stream ended before {kind}")
