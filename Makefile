@@ -83,7 +83,7 @@ build-frontend: $(ASSETS)
 # What is already in the workspace is the user's and stays.
 workspace:
 	@mkdir -p $(WORKSPACE)
-	@cd examples && find . -type f ! -path '*/__pycache__/*' ! -path '*/.*/*' ! -path '*/pernix-runs/*' | while read -r file; do \
+	@cd examples && find . -type f ! -path '*/__pycache__/*' ! -path '*/.*/*' ! -path '*/pernix-runs/*' ! -name turns.json | while read -r file; do \
 		target="$(abspath $(WORKSPACE))/$$file"; \
 		[ -e "$$target" ] || { mkdir -p "$$(dirname "$$target")" && cp "$$file" "$$target"; }; done
 
