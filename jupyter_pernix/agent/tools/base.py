@@ -1,0 +1,140 @@
+"""What a tool is. Arguments are msgspec structs: the schema that the model sees and the check of what it sends are made from one class."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar, cast
+
+import msgspec
+
+from ...config import Deadlines
+from ...errors import ToolRetry
+from ...events import Event
+from ...ids import CallId, TurnId
+from ...ports import Clock, TurnHost
+from ...records import JSON, ToolKind
+from ..guards import call_key, without_descriptions
+from ..ledger import Ledger
+from ..model.parts import ToolSpec
+from ..policy.broker import Intent, Targets
+from ..policy.modes import Action
+from ..policy.plain import one_line
+from ..policy.scope import Scope
+
+RESULT_LIMIT = 16_000
+"""Characters of a result that the model reads; the whole of a longer one is kept in a side file."""
+
+
+class Store(Protocol):
+    """Stores events of the running call; returns once they are durable."""
+
+    async def __call__(self, *events: Event) -> None: ...
+
+
+class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of the arguments of a tool. Numbers may come as text; ``null`` for an optional one means that it was not given."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolContext:
+    """What a tool may use while it carries out one call. ``seconds_left``: what the turn's budget leaves, ``None`` without a limit."""
+
+    host: TurnHost
+    turn_id: TurnId
+    call_id: CallId
+    scope: Scope
+    ledger: Ledger
+    deadlines: Deadlines
+    clock: Clock
+    store: Store
+    seconds_left: float | None = None
+
+    def deadline(self, seconds: float) -> float:
+        """``seconds``, or less if the turn's time ends before."""
+        return seconds if self.seconds_left is None else max(0.0, min(seconds, self.seconds_left))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolResult:
+    """``text`` is what the model reads. ``failed``: the call was carried out and its outcome is a failure. ``answer``: ends the turn.
+    ``seen``: files whose content the model knows now, path → sha256 digest."""
+
+    text: str
+    failed: bool = False
+    side_file: str = ""
+    seen: dict[str, str] = field(default_factory=dict[str, str])
+    answer: str | None = None
+
+
+A = TypeVar("A", bound=Arguments)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool(Generic[A]):
+    """One tool, as data. ``carry_out`` raises ``ToolRetry`` or ``ToolFailed`` with a sentence for the model."""
+
+    name: str
+    description: str
+    kind: ToolKind
+    action: Action
+    arguments: type[A]
+    title: Callable[[A], str]
+    targets: Callable[[A], Targets]
+    carry_out: Callable[[ToolContext, A], Awaitable[ToolResult]]
+    text_field: str | None = None
+
+    @property
+    def spec(self) -> ToolSpec:
+        return ToolSpec(
+            name=self.name,
+            description=self.description,
+            parameters=schema_of(self.arguments),
+            text_field=self.text_field,
+        )
+
+    def bind(self, arguments: JSON) -> "Bound":
+        """This tool with these arguments, checked.
+
+        :raises ToolRetry: naming the place of the fault and what the tool takes
+        """
+        optional = {field.name for field in msgspec.structs.fields(self.arguments) if not field.required}
+        names = {field.name for field in msgspec.structs.fields(self.arguments)}
+        given = {name: value for name, value in arguments.items() if value is not None or name not in optional}
+        given = {**without_descriptions(given), **{name: value for name, value in given.items() if name in names}}
+        try:
+            args = msgspec.convert(given, self.arguments, strict=False)
+        except msgspec.ValidationError as exc:
+            raise ToolRetry(f"Not done: the arguments of {self.name} are wrong: {exc}. {_takes(self.spec)}") from exc
+        intent = Intent(action=self.action, title=one_line(self.title(args), 120), targets=self.targets(args))
+        key = call_key(self.name, msgspec.to_builtins(args))
+        return Bound(intent=intent, key=key, carry_out=lambda context: self.carry_out(context, args))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """A tool with checked arguments. ``key`` is equal for two calls that ask for the same."""
+
+    intent: Intent
+    key: str
+    carry_out: Callable[[ToolContext], Awaitable[ToolResult]]
+
+
+def schema_of(arguments: type[Arguments]) -> JSON:
+    """JSON Schema of a flat struct, without references and titles."""
+    _, definitions = msgspec.json.schema_components([arguments])
+    whole = cast(JSON, definitions[arguments.__name__])
+    properties: dict[str, Any] = whole["properties"]
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(whole.get("required", [])),
+        "additionalProperties": False,
+    }
+
+
+def _takes(spec: ToolSpec) -> str:
+    required = set(spec.parameters["required"])
+    parts = [
+        f"{name} ({schema.get('type', 'any')}{'' if name in required else ', optional'})"
+        for name, schema in spec.parameters["properties"].items()
+    ]
+    return f"It takes: {', '.join(parts)}."

@@ -1,0 +1,226 @@
+"""``read_file``, ``write_file``, ``edit_file``. A file may be changed only in the state in which the model knows it: by a read or a
+change of its own in this session. Content is compared, never times.
+"""
+
+from typing import Annotated
+
+import anyio.to_thread
+from msgspec import Meta
+
+from ...errors import ToolRetry
+from ...events import FileChanged
+from ...records import FileChange
+from ..excerpt import excerpt
+from ..policy.broker import Targets
+from ..policy.opening import read_bytes, read_if_there, write_bytes
+from ..policy.scope import Located
+from .base import RESULT_LIMIT, Arguments, Tool, ToolContext, ToolResult
+from .notebookview import notebook_text
+from .textfile import TextFile, decode, digest, lines_of, numbered, replace_once, unified_diff
+
+_LARGEST = 50_000_000
+_LONGEST_LINE = 1000
+
+Path = Annotated[str, Meta(description="Path relative to the space's folder.")]
+
+
+class ReadFile(Arguments, frozen=True):
+    path: Path
+    start_line: Annotated[int, Meta(ge=1, description="First line, from 1.")] = 1
+    end_line: Annotated[int, Meta(ge=0, description="Last line; 0 reads on as far as fits.")] = 0
+
+
+class WriteFile(Arguments, frozen=True):
+    path: Path
+    content: Annotated[str, Meta(description="The whole content of the file.")]
+
+
+class EditFile(Arguments, frozen=True):
+    path: Path
+    old_text: Annotated[str, Meta(description="Text of the file to replace, exactly; it must occur once.")]
+    new_text: Annotated[str, Meta(description="What stands there afterwards.")]
+
+
+# ---- read ---------------------------------------------------------------------------------------------------------------
+
+
+async def _read(context: ToolContext, args: ReadFile) -> ToolResult:
+    located = context.scope.locate(args.path)
+    content = await anyio.to_thread.run_sync(lambda: read_bytes(located, limit=_LARGEST))
+    if located.name.endswith(".ipynb"):
+        text = notebook_text(content, name=located.name)
+        about = f"{located.name}: a notebook; outputs are shortened, numbers are lines of this view"
+    else:
+        text = decode(content, name=located.name).text
+        about = located.name
+    shown = _lines(about, text, first=args.start_line, last=args.end_line)
+    return ToolResult(text=shown, seen={located.name: digest(content)})
+
+
+def _lines(about: str, text: str, *, first: int, last: int) -> str:
+    """The asked lines, as many of them as a result may have."""
+    lines = lines_of(text)
+    if not lines:
+        return f"{about}: the file is empty."
+    if first > len(lines):
+        raise ToolRetry(f"{about} has {len(lines)} lines; there is no line {first}.")
+    if last and last < first:
+        raise ToolRetry(f"end_line {last} is before start_line {first}.")
+    end = min(last or len(lines), len(lines))
+    shown = [_shortened(line) for line in lines[first - 1 : end]]
+    used, count = 0, 0
+    for line in shown:
+        used += len(line) + 8
+        if count and used > RESULT_LIMIT:
+            break
+        count += 1
+    stop = first + count - 1
+    rest = f" Read on from line {stop + 1}." if stop < end else ""
+    return f"{about}: lines {first}-{stop} of {len(lines)}.{rest}\n{numbered(shown[:count], first)}".rstrip("\n")
+
+
+def _shortened(line: str) -> str:
+    body = line.rstrip("\r\n")
+    return body if len(body) <= _LONGEST_LINE else f"{body[:_LONGEST_LINE]}[… {len(body) - _LONGEST_LINE:,} more]"
+
+
+# ---- change -------------------------------------------------------------------------------------------------------------
+
+
+def _refuse_notebook(located: Located) -> None:
+    if located.name.casefold().endswith(".ipynb"):
+        raise ToolRetry(
+            f"Not done: {located.name!r} is a notebook; changing its file as text would break it or lose what is open in the browser. "
+            "Put code in run_code, or in a .py file."
+        )
+
+
+def _stale(located: Located, content: bytes, known: str | None) -> ToolResult | None:
+    """A refusal that carries the file's present text if the model does not know it, else ``None``."""
+    now = digest(content)
+    if known == now:
+        return None
+    why = "has not been read in this session" if known is None else "has changed since it was read"
+    text = excerpt(decode(content, name=located.name).text, limit=RESULT_LIMIT // 2)
+    if not text.whole:
+        return ToolResult(text=f"Not done: {located.name!r} {why}. Read it, then make the change.", failed=True)
+    shown = numbered(lines_of(text.text), 1).rstrip("\n")
+    return ToolResult(
+        text=f"Not done: {located.name!r} {why}. Its content now, so that you can make the change:\n{shown}",
+        failed=True,
+        seen={located.name: now},
+    )
+
+
+async def _put(
+    context: ToolContext, located: Located, before: bytes | None, after: bytes, *, old: str, new: str
+) -> str:
+    """Write, store the change, and say what it was."""
+    diff, added, removed = await anyio.to_thread.run_sync(lambda: unified_diff(old, new, name=located.name))
+    change = FileChange(
+        path=located.name,
+        before=None if before is None else digest(before),
+        after=digest(after),
+        added_lines=added,
+        removed_lines=removed,
+        diff=diff,
+    )
+    # once begun the write is carried through and recorded: a stop in between would leave a change that nobody knows of
+    with anyio.CancelScope(shield=True):
+        await anyio.to_thread.run_sync(write_bytes, located, after)
+        await context.store(
+            FileChanged(
+                session_id=context.host.session_id, turn_id=context.turn_id, call_id=context.call_id, change=change
+            )
+        )
+    return f"+{added} -{removed} lines"
+
+
+async def _write(context: ToolContext, args: WriteFile) -> ToolResult:
+    located = context.scope.locate(args.path)
+    _refuse_notebook(located)
+    before = await anyio.to_thread.run_sync(lambda: read_if_there(located, limit=_LARGEST))
+    if before is None:
+        after = args.content.encode()
+        said = await _put(context, located, None, after, old="", new=args.content)
+        return ToolResult(text=f"Created {located.name} ({said}, {len(after):,} bytes).")
+    stale = _stale(located, before, context.ledger.seen.get(located.name))
+    if stale is not None:
+        return stale
+    file = decode(before, name=located.name)
+    text = args.content.replace("\n", "\r\n") if file.ending == "\r\n" and "\r" not in args.content else args.content
+    after = _encoded(file, text)
+    if after == before:
+        return ToolResult(text=f"{located.name} has exactly this content already; nothing was written.")
+    said = await _put(context, located, before, after, old=file.text, new=text)
+    return ToolResult(text=f"Wrote {located.name} ({said}, {len(after):,} bytes).")
+
+
+def _encoded(file: TextFile, text: str) -> bytes:
+    """In the file's own encoding; in UTF-8 if that lacks a character, since the whole text is new anyway."""
+    try:
+        return file.encode(text)
+    except ToolRetry:
+        return text.encode()
+
+
+async def _edit(context: ToolContext, args: EditFile) -> ToolResult:
+    located = context.scope.locate(args.path)
+    _refuse_notebook(located)
+    before = await anyio.to_thread.run_sync(lambda: read_bytes(located, limit=_LARGEST))
+    stale = _stale(located, before, context.ledger.seen.get(located.name))
+    if stale is not None:
+        return stale
+    file = decode(before, name=located.name)
+    text = await anyio.to_thread.run_sync(replace_once, file, args.old_text, args.new_text)
+    after = file.encode(text)
+    said = await _put(context, located, before, after, old=file.text, new=text)
+    return ToolResult(text=f"Edited {located.name} ({said}).\n{_around(file.text, text)}")
+
+
+def _around(before: str, after: str) -> str:
+    """The changed lines with two around them, as they are now."""
+    one, two = lines_of(before), lines_of(after)
+    head = next((n for n, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
+    tail = next(
+        (n for n, (a, b) in enumerate(zip(one[head:][::-1], two[head:][::-1], strict=False)) if a != b),
+        min(len(one), len(two)) - head,
+    )
+    first, last = max(0, head - 2), min(len(two), len(two) - tail + 2)
+    return excerpt(numbered(two[first:last], first + 1), limit=3000).text.rstrip("\n")
+
+
+READ = Tool(
+    name="read_file",
+    description="Read a text file, or a notebook as text. Lines come with their numbers.",
+    kind="read",
+    action="read",
+    arguments=ReadFile,
+    title=lambda args: f"Read {args.path}",
+    targets=lambda args: Targets(reads=(args.path,)),
+    carry_out=_read,
+)
+
+WRITE = Tool(
+    name="write_file",
+    description="Write a whole text file; folders are made. An existing file must have been read before.",
+    kind="edit",
+    action="write",
+    arguments=WriteFile,
+    title=lambda args: f"Write {args.path}",
+    targets=lambda args: Targets(writes=(args.path,)),
+    carry_out=_write,
+    text_field="content",
+)
+
+EDIT = Tool(
+    name="edit_file",
+    description="Replace one piece of text in a file that you have read. old_text must occur exactly once.",
+    kind="edit",
+    action="write",
+    arguments=EditFile,
+    title=lambda args: f"Edit {args.path}",
+    targets=lambda args: Targets(writes=(args.path,)),
+    carry_out=_edit,
+    text_field="new_text",
+)

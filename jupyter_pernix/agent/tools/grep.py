@@ -1,0 +1,69 @@
+"""Search the lines of files for a pattern. Runs as a process of its own (``python -I -S grep.py``), standard library only: a pattern
+can keep Python's matcher busy for ever, and only a process can be ended then.
+
+Reads one JSON object from its arguments: root, path, pattern, ignored, hits, line; writes JSON lines: ``[path, number, text]`` and
+last ``{"files": …, "more": …}``.
+"""
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+LARGEST = 5_000_000
+
+
+def files_below(top: Path, ignored: set[str]) -> Iterator[Path]:
+    if top.is_file():
+        yield top
+        return
+    for folder, folders, names in os.walk(top):
+        folders[:] = sorted(name for name in folders if name not in ignored)
+        for name in sorted(names):
+            path = Path(folder, name)
+            if path.is_file() and not path.is_symlink():
+                yield path
+
+
+def text_of(path: Path) -> str | None:
+    """The text of a file; ``None`` if it is too large, binary or cannot be read."""
+    try:
+        if path.stat().st_size > LARGEST:
+            return None
+        content = path.read_bytes()
+    except OSError:
+        return None
+    return None if b"\0" in content[:8192] else content.decode("utf-8", errors="replace")
+
+
+def search(asked: dict[str, object], write: "Write") -> None:
+    pattern = re.compile(str(asked["pattern"]))
+    root, limit, longest = str(asked["root"]), int(str(asked["hits"])), int(str(asked["line"]))
+    ignored = set(json.loads(str(asked["ignored"])))
+    files = hits = 0
+    for path in files_below(Path(str(asked["path"])), ignored):
+        text = text_of(path)
+        if text is None:
+            continue
+        files += 1
+        for number, line in enumerate(text.splitlines(), 1):
+            if pattern.search(line):
+                hits += 1
+                if hits > limit:
+                    write({"files": files, "more": True})
+                    return
+                write([os.path.relpath(path, root), number, line[:longest]])
+    write({"files": files, "more": False})
+
+
+class Write:
+    """One JSON value a line; lone surrogates in file names stay readable as escapes."""
+
+    def __call__(self, value: object) -> None:
+        sys.stdout.write(json.dumps(value) + "\n")
+
+
+if __name__ == "__main__":
+    search(json.loads(sys.argv[1]), Write())

@@ -1,0 +1,203 @@
+"""One command as a process: its own session and group, no terminal, closed input, output read in order into bounded memory.
+
+The call ends when the command does, whatever holds its pipe; what it left running is ended with it.
+"""
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+from anyio.abc import Process
+
+MARK = "PERNIX_CALL"
+"""Variable that every process of one call carries; it finds those that left the group."""
+
+_CHUNK = 65536
+_HEAD = 100_000
+_TAIL = 400_000
+_LARGEST_FILE = 50_000_000
+_GRACE = 2.0
+_DRAIN = 1.0
+
+
+@dataclass(kw_only=True)
+class Output:
+    """What came so far: the start and the end in memory, all of it (up to 50 MB) in ``spill`` once it is too long for that."""
+
+    spill: Path
+    size: int = 0
+    _head: bytearray = field(default_factory=bytearray)
+    _tail: bytearray = field(default_factory=bytearray)
+    _spilled: bool = False
+
+    async def add(self, chunk: bytes) -> None:
+        self.size += len(chunk)
+        if not self._spilled and self.size <= _HEAD:
+            self._head += chunk
+            return
+        if not self._spilled:
+            self._spilled = True
+            await anyio.to_thread.run_sync(self._write, bytes(self._head), "wb")
+        if self.size <= _LARGEST_FILE:
+            await anyio.to_thread.run_sync(self._write, chunk, "ab")
+        self._tail += chunk
+        if len(self._tail) > 2 * _TAIL:
+            del self._tail[:-_TAIL]
+
+    @property
+    def spilled(self) -> bool:
+        """``spill`` is there and ``text`` is not all."""
+        return self._spilled
+
+    def text(self) -> str:
+        missing = self.size - len(self._head) - len(self._tail)
+        note = f"\n[… {missing:,} bytes are only in the full output …]\n".encode() if missing else b""
+        return (bytes(self._head) + note + bytes(self._tail)).decode("utf-8", errors="replace")
+
+    def _write(self, chunk: bytes, mode: str) -> None:
+        self.spill.parent.mkdir(parents=True, exist_ok=True)
+        with self.spill.open(mode) as file:
+            file.write(chunk)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """``exit_code`` ``None``: it ran into its deadline. ``left``: processes that it left running and that were ended."""
+
+    exit_code: int | None
+    left: int
+
+
+async def run_process(
+    arguments: list[str], *, cwd: Path, env: Mapping[str, str], mark: str, deadline: float, output: Output
+) -> Ended:
+    """Run to the end or the deadline. Cancelled or too late, everything that was started is ended before this returns.
+
+    :raises OSError: if it cannot be started
+    """
+    with _Pipe() as pipe:
+        process = await anyio.open_process(
+            arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=pipe.write_end,
+            stderr=pipe.write_end,
+            cwd=cwd,
+            env={**env, MARK: mark},
+            start_new_session=True,
+        )
+        pipe.close_write_end()
+        try:
+            return await _follow(process, pipe.read_end, mark=mark, deadline=deadline, output=output)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await _end_all(process.pid, mark, patience=0.0)
+                await process.wait()
+                await process.aclose()
+
+
+async def _follow(process: Process, read_end: int, *, mark: str, deadline: float, output: Output) -> Ended:
+    exit_code: int | None = None
+    left = 0
+    drained = anyio.Event()
+    async with anyio.create_task_group() as group:
+        group.start_soon(_read, read_end, output, drained)
+        with anyio.move_on_after(deadline):
+            exit_code = await process.wait()
+        # a shell that has ended may have writers that are about to end too (``> >(tee log)``): a moment for them
+        left = await _end_all(process.pid, mark, patience=0.2 if exit_code is not None else 0.0)
+        with anyio.move_on_after(_DRAIN):
+            await drained.wait()
+        group.cancel_scope.cancel()
+    return Ended(exit_code=exit_code, left=left if exit_code is not None else 0)
+
+
+async def _read(read_end: int, output: Output, drained: anyio.Event) -> None:
+    while True:
+        await anyio.wait_readable(read_end)
+        try:
+            chunk = os.read(read_end, _CHUNK)
+        except BlockingIOError:
+            continue
+        if not chunk:
+            drained.set()
+            return
+        await output.add(chunk)
+
+
+class _Pipe:
+    """A pipe of our own: the event loop's would make waiting for the process wait for whoever holds the pipe."""
+
+    def __enter__(self) -> "_Pipe":
+        self.read_end, self.write_end = os.pipe()
+        os.set_blocking(self.read_end, False)
+        self._writable = True
+        return self
+
+    def close_write_end(self) -> None:
+        if self._writable:
+            self._writable = False
+            os.close(self.write_end)
+
+    def __exit__(self, *exc: object) -> None:
+        self.close_write_end()
+        os.close(self.read_end)
+
+
+async def _end_all(group: int, mark: str, *, patience: float) -> int:
+    """End what lives of the call: first by TERM, then by KILL. The answer is how many there were after ``patience`` seconds."""
+    alive = await _wait_gone(group, mark, patience)
+    if not alive:
+        return 0
+    _signal(group, alive, signal.SIGTERM)
+    left = await _wait_gone(group, mark, _GRACE)
+    if left:
+        _signal(group, left, signal.SIGKILL)
+        await _wait_gone(group, mark, _GRACE)
+    return len(alive)
+
+
+async def _wait_gone(group: int, mark: str, seconds: float) -> set[int]:
+    """Processes of the call that still live after at most ``seconds``."""
+    until = anyio.current_time() + seconds
+    while True:
+        alive = await anyio.to_thread.run_sync(_alive, group, mark)
+        if not alive or anyio.current_time() >= until:
+            return alive
+        await anyio.sleep(0.02)
+
+
+def _alive(group: int, mark: str) -> set[int]:
+    """Living processes that carry the mark or are in the group. Where there is no /proc the group stands for all of its members."""
+    processes = Path("/proc")
+    if not processes.is_dir():
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, 0)
+            return {group}
+        return set()
+    wanted = f"{MARK}={mark}".encode()
+    return {int(entry.name) for entry in processes.iterdir() if entry.name.isdigit() and _is_ours(entry, group, wanted)}
+
+
+def _is_ours(entry: Path, group: int, wanted: bytes) -> bool:
+    try:
+        # after the name in parentheses: state, parent, process group
+        state, _, its_group = (entry / "stat").read_bytes().rpartition(b")")[2].split()[:3]
+        if state in (b"Z", b"X"):
+            return False
+        return int(its_group) == group or wanted in (entry / "environ").read_bytes().split(b"\0")
+    except (OSError, ValueError):
+        return False  # it is gone, or not ours to look at
+
+
+def _signal(group: int, pids: set[int], number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+    for pid in pids:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)

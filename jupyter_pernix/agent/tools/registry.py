@@ -1,0 +1,33 @@
+"""The tools of an agent, in the order in which the model is told of them."""
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from ...errors import ToolRetry
+from . import cells, files, finish, search, shell
+from .base import Tool
+
+TOOLS: Mapping[str, Tool[Any]] = {
+    tool.name: tool
+    for tool in (
+        cells.TOOL,
+        files.READ,
+        search.LIST,
+        search.SEARCH,
+        files.WRITE,
+        files.EDIT,
+        shell.TOOL,
+        finish.TOOL,
+    )
+}
+
+
+def tool_named(name: str, tools: Mapping[str, Tool[Any]] = TOOLS) -> Tool[Any]:
+    """:raises ToolRetry: if there is none, with the names that there are"""
+    tool = tools.get(name)
+    if tool is None:
+        near = difflib.get_close_matches(name, tools, n=1)
+        advice = f" Did you mean {near[0]!r}?" if near else ""
+        raise ToolRetry(f"Not done: there is no tool {name!r}.{advice} The tools are: {', '.join(tools)}.")
+    return tool
