@@ -3,6 +3,8 @@
 A job is chosen by words of the last user message; which of its turns comes next depends on how often the assistant has spoken since.
 """
 
+import json
+from pathlib import Path
 from typing import Any
 
 MAIN_REQUEST = (
@@ -37,6 +39,11 @@ figure, axes = plt.subplots(figsize=(8, 3))
 axes.bar(range(len(totals)), list(totals.values()))
 axes.set(title="Rain in Seattle by month", ylabel="mm")
 plt.show()
+""".strip()
+
+WETTEST_CODE = """
+wettest = weather.groupby(weather["date"].dt.month)["precipitation"].mean().round(2)
+axes = wettest.plot.bar()
 """.strip()
 
 ANSWER = f"""{ANSWER_MARK} `split_lines` kept the text behind the last newline and never gave it out.
@@ -89,6 +96,48 @@ MAIN_JOB: list[dict[str, Any]] = [
     {"text": ANSWER},
 ]
 
+HOSTILE_REQUEST = "Say and do the hostile things"
+HOSTILE_END = "That was all of it."
+
+
+def hostile_payloads() -> list[dict[str, Any]]:
+    """Texts that would run script or fetch from elsewhere if they became live: each calls ``__xss`` or names canary.invalid."""
+    cases = Path(__file__).parents[1] / "cases" / "xss.json"
+    return json.loads(cases.read_text(encoding="utf-8"))["payloads"]
+
+
+def hostile_code(payloads: list[dict[str, Any]]) -> str:
+    """Code that shows the payloads as outputs of their types, prints them, and ends in an error that carries one."""
+    bundles = [(p["kind"].removeprefix("output:"), p["payload"]) for p in payloads if p["kind"].startswith("output:")]
+    shown = [{kind: json.loads(text) if kind.endswith("json") else text} for kind, text in bundles]
+    printed = [p["payload"] for p in payloads if p["kind"] == "ansi"]
+    return (
+        "import json\nfrom IPython.display import display\n"
+        f"for bundle in json.loads({json.dumps(shown)!r}):\n    display(bundle, raw=True)\n"
+        f"for text in json.loads({json.dumps(printed)!r}):\n    print(text)\n"
+        f"raise RuntimeError({printed[0]!r} + '<img src=x onerror=__xss(900)>')"
+    )
+
+
+def hostile_job() -> list[dict[str, Any]]:
+    payloads = hostile_payloads()
+    texts = [p["payload"] for p in payloads if p["kind"] in ("html", "markdown", "latex", "exfil", "spoof")]
+    names = [p["payload"] for p in payloads if p["kind"] == "name" and "\0" not in p["payload"]]
+    turns: list[dict[str, Any]] = []
+    # Few texts a message, so that one that is never closed does not hide the others.
+    for start in range(0, len(texts), 6):
+        name = names[len(turns) % len(names)]
+        turns.append(
+            {
+                "text": "\n\n".join(texts[start : start + 6]),
+                "tool_calls": [call("write_file", path=f"{name}.txt", content="\n".join(texts[start : start + 6]))],
+            }
+        )
+    turns.append({"tool_calls": [call("list_files", path="."), call("run_code", code=hostile_code(payloads))]})
+    turns.append({"text": f"{HOSTILE_END}\n\n" + "\n\n".join(texts[-6:])})
+    return turns
+
+
 LONG_TEXT = " ".join(f"word{number}" for number in range(400))
 
 JOBS: dict[str, list[dict[str, Any]]] = {
@@ -101,6 +150,11 @@ JOBS: dict[str, list[dict[str, Any]]] = {
         {"text": "It is over."},
     ],
     "Tell a long story": [{"text": LONG_TEXT, "chunk_chars": 6, "tps": 60}],
+    HOSTILE_REQUEST: hostile_job(),
+    "Which month of the year is the wettest": [
+        {"text": "I average the rain by month.", "tool_calls": [call("run_code", code=WETTEST_CODE)]},
+        {"text": "**November** and **December** are the wettest; the means are in `wettest`."},
+    ],
     "Say hello": [{"text": "Hello from the scripted model."}],
 }
 

@@ -40,6 +40,7 @@ class Lab:
         home: Path,
         root: Path,
         endpoint: str = "",
+        mode: str = "edit",
         app: Literal["jupyterlab", "jupyter_server"] = "jupyter_server",
         arguments: Sequence[str] = (),
     ) -> None:
@@ -58,8 +59,9 @@ class Lab:
             json.dumps(_NO_NEWS),
         )
         if endpoint:
-            settings = f'endpoint = "scripted"\n[endpoints.scripted]\nbase_url = "{endpoint}"\nmodel = "scripted-1"\nprotocol = "tools"\n'
-            _write(config / "pernix/config.toml", settings)
+            general = f'endpoint = "scripted"\nmode = "{mode}"\n'
+            scripted = f'[endpoints.scripted]\nbase_url = "{endpoint}"\nmodel = "scripted-1"\nprotocol = "tools"\n'
+            _write(config / "pernix/config.toml", general + scripted)
 
     def __enter__(self) -> "Lab":
         self.start()
