@@ -39,14 +39,14 @@ class Address(NamedTuple):
 
 
 class Message(NamedTuple):
-    """One message of the stream: ``pernix`` (a stored event), ``delta`` (passing text) or ``hello``."""
+    """One message of the stream: ``pernix`` (a stored event), ``delta`` (passing text), ``hello`` or ``heartbeat``."""
 
     kind: str
     data: JSON
 
 
 class Client:
-    """Speaks to one server. Requests are made one after the other; a client belongs to one thread."""
+    """Speaks to one server, over a fresh connection for each request; may be used from several threads."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
@@ -243,7 +243,9 @@ def _messages(response: http.client.HTTPResponse) -> Iterator[Message]:
             continue
         name, _, value = text.partition(":")
         value = value.removeprefix(" ")
-        if name == "event":
+        if not name:
+            yield Message("heartbeat", {})
+        elif name == "event":
             kind = value
         elif name == "data":
             data.append(value)

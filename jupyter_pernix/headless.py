@@ -85,16 +85,18 @@ class Headless:
         # Jupyter prints its address with the token in it.
         return "\n".join([line for line in text.splitlines() if "token" not in line][-12:])
 
-    def stop(self) -> None:
-        """End the server; its kernels end with it. May be called twice."""
+    def stop(self, *, patience: float | None = None) -> None:
+        """End the server; its kernels end with it. One that is slow is killed, unless ``patience`` is given: then it is left to
+        end by itself after that many seconds. May be called twice."""
         process, self._process = self._process, None
         if process is not None and process.poll() is None:
             process.terminate()
             try:
-                process.wait(_STOP_DEADLINE)
+                process.wait(_STOP_DEADLINE if patience is None else patience)
             except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+                if patience is None:
+                    process.kill()
+                    process.wait()
         if self._log is not None:
             self._log.unlink(missing_ok=True)
             self._log = None

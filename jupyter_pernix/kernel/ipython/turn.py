@@ -1,0 +1,274 @@
+"""One turn under a cell: follows its events, shows them, runs its code here, asks what has to be asked."""
+
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ...client import JSON, Client, Message
+from ...errors import RequestFailed
+from ...livetext import neutral
+from .incell import InCell, interrupt_main_thread
+from .view import CellView
+
+UNATTENDED = "Nobody can be asked while this notebook is executed; do it in a way that needs no permission, or say what you need."
+_STOP_SECONDS = 20.0
+_ANSWERS = (
+    ("y", "allow_once", "yes"),
+    ("s", "allow_session", "in this session"),
+    ("a", "allow_always", "always"),
+    ("n", "reject_once", "no"),
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a ``%%pernix`` cell leaves in ``_pernix``."""
+
+    text: str
+    session_id: str
+    turn_id: str
+    code: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class CellFailed(Exception):
+    """Ends the cell with one sentence instead of a traceback, so that what follows it in the notebook does not run."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [neutral(str(self))]
+
+
+class CellStopped(KeyboardInterrupt):
+    """The user interrupted the cell; its turn has been stopped."""
+
+    def _render_traceback_(self) -> list[str]:
+        return ["stopped"]
+
+
+class CellTurn:
+    """``ask``: reads an answer from the user, ``None`` when this front end cannot; ``panel``: a panel can answer instead."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        session_id: str,
+        turn_id: str,
+        after: int,
+        view: CellView,
+        incell: InCell,
+        ask: Callable[[str], str] | None,
+        panel: bool,
+    ) -> None:
+        self._client, self._session_id, self._turn_id = client, session_id, turn_id
+        self._after, self._view, self._incell = after, view, incell
+        self._ask, self._panel = ask, panel
+        self._messages: queue.SimpleQueue[Message | BaseException] = queue.SimpleQueue()
+        self._left = False
+        self._asking = ""
+        self._lock = threading.Lock()
+        self._elsewhere: dict[str, list[JSON]] = {}
+        self._text = ""
+        self._finished: JSON | None = None
+
+    def follow(self) -> Answer:
+        """To the end of the turn.
+
+        :raises CellStopped: if the user interrupted it
+        :raises CellFailed: if it ended without an answer
+        :raises ServerError: if the server went away
+        """
+        threading.Thread(target=self._listen, name="pernix-events", daemon=True).start()
+        try:
+            self._until_interrupted()
+        finally:
+            self._left = True
+            self._view.flush()
+        assert self._finished is not None
+        code, detail = self._finished["code"], self._finished["detail"]
+        if code != "answered":
+            raise CellFailed(f"{code}: {detail}" if detail else code)
+        return Answer(self._text, self._session_id, self._turn_id, code)
+
+    def _until_interrupted(self) -> None:
+        try:
+            self._work(None)
+        except KeyboardInterrupt:
+            self._view.note("stopping …")
+            self._view.flush()
+            with contextlib.suppress(RequestFailed):  # it may have ended by itself
+                self._client.cancel(self._session_id, self._turn_id)
+            self._work(time.monotonic() + _STOP_SECONDS)
+            raise CellStopped("the turn was stopped") from None
+
+    # ---- the listening thread -------------------------------------------------------------------------------------------
+
+    def _listen(self) -> None:
+        try:
+            for message in self._client.events(self._after, self._session_id):
+                self._messages.put(message)
+                if message.kind == "pernix":
+                    self._wake_for(message.data)
+                if self._left or self._is_end(message):
+                    return
+        except Exception as exc:  # the edge of the thread: the cell raises it
+            self._messages.put(exc)
+
+    def _wake_for(self, event: JSON) -> None:
+        """Stop what the main thread does when it has become pointless."""
+        if event["type"] == "execution.finished":
+            self._incell.end(event["execution_id"])
+        with self._lock:
+            if event["type"] == "approval.resolved" and event["approval_id"] == self._asking:
+                self._asking = ""
+                interrupt_main_thread()
+
+    def _is_end(self, message: Message) -> bool:
+        event = message.data
+        return message.kind == "pernix" and event["type"] == "turn.finished" and event["turn_id"] == self._turn_id
+
+    # ---- the cell's thread ----------------------------------------------------------------------------------------------
+
+    def _work(self, until: float | None) -> None:
+        while self._finished is None:
+            try:
+                message = self._messages.get(timeout=0.1)
+            except queue.Empty:
+                self._view.flush_if_due()
+                if until is not None and time.monotonic() > until:
+                    raise CellStopped("the server did not say that the turn has ended") from None
+                continue
+            if isinstance(message, BaseException):
+                raise message
+            if message.kind == "delta":
+                self._delta(message.data)
+            elif message.kind == "pernix" and message.data.get("turn_id") == self._turn_id:
+                self._event(message.data)
+            self._view.flush_if_due()
+
+    def _delta(self, delta: JSON) -> None:
+        if delta["type"] == "message.delta" and delta["turn_id"] == self._turn_id:
+            self._view.delta(delta["step_id"], int(delta["offset"]), delta["text"])
+
+    def _event(self, event: JSON) -> None:
+        handle = _HANDLERS.get(event["type"])
+        if handle is not None:
+            handle(self, event)
+
+    def _message(self, event: JSON) -> None:
+        self._text = event["text"]
+        self._view.message(event["step_id"], event["text"])
+
+    def _requested(self, event: JSON) -> None:
+        self._view.call(event["call_id"], event["title"] or event["tool"])
+
+    def _started(self, event: JSON) -> None:
+        self._view.call_changed(event["call_id"], "in_progress")
+
+    def _call_finished(self, event: JSON) -> None:
+        problem = "" if event["status"] == "completed" else event["result"]
+        self._view.call_changed(event["call_id"], event["status"], event["duration"], problem)
+
+    def _execute(self, event: JSON) -> None:
+        if event["place"] != "in_cell":
+            self._elsewhere[event["execution_id"]] = []
+            return
+        self._view.close_segment()
+        result = self._incell.run(event["execution_id"], event["code"])
+        if result["status"] == "cancelled":
+            raise KeyboardInterrupt
+
+    def _output(self, event: JSON) -> None:
+        if event["execution_id"] in self._elsewhere:
+            # Imported here: only a session with a kernel of its own needs the records.
+            from ...fold import apply_output
+            from ...records import OutputOp
+
+            op = OutputOp(
+                op=event["op"],
+                index=event.get("index", 0),
+                output=event.get("output"),
+                text=event.get("text", ""),
+            )
+            apply_output(self._elsewhere[event["execution_id"]], op)
+
+    def _executed(self, event: JSON) -> None:
+        outputs = self._elsewhere.pop(event["execution_id"], [])
+        if outputs:
+            self._view.outputs(outputs)
+
+    def _problem(self, event: JSON) -> None:
+        self._view.note(" ".join(text for text in (event["text"], event.get("hint", "")) if text))
+
+    def _turn_finished(self, event: JSON) -> None:
+        self._finished = event
+
+    # ---- questions ------------------------------------------------------------------------------------------------------
+
+    def _question(self, event: JSON) -> None:
+        self._view.note("\n".join(text for text in (event["question"], event["detail"]) if text))
+        if self._ask is None and self._panel:
+            self._view.note("It waits for your answer in the Pernix panel.")
+            self._view.flush()
+            return
+        if self._ask is None:
+            self._view.note("Refused: nobody can be asked here.")
+            self._answer(event, "reject_once", UNATTENDED)
+            return
+        self._view.close_segment()
+        answer = self._read_answer(event)
+        if answer is not None:
+            self._answer(event, *answer)
+
+    def _read_answer(self, event: JSON) -> tuple[str, str] | None:
+        """``None``: it was answered elsewhere."""
+        assert self._ask is not None
+        offered = [(key, choice, word) for key, choice, word in _ANSWERS if choice in event["choices"]]
+        prompt = ", ".join(f"{key} = {word}" for key, _, word in offered) + ", or what to do instead: "
+        with self._lock:
+            self._asking = event["approval_id"]
+        try:
+            line = self._ask(prompt).strip()
+        except KeyboardInterrupt:
+            with self._lock:
+                elsewhere, self._asking = not self._asking, ""
+            if elsewhere:
+                return None
+            raise
+        with self._lock:
+            self._asking = ""
+        for key, choice, _ in offered:
+            if line.lower() == key:
+                return choice, ""
+        return "reject_once", line
+
+    def _answer(self, event: JSON, choice: str, text: str) -> None:
+        try:
+            self._client.answer(event["approval_id"], choice, text)
+        except RequestFailed as exc:
+            if exc.status not in (404, 409):
+                raise
+
+    def _resolved(self, event: JSON) -> None:
+        self._view.note(f"{event['choice'].replace('_', ' ')} ({event['by']})")
+
+
+_HANDLERS: dict[str, Callable[[CellTurn, JSON], Any]] = {
+    "message.completed": CellTurn._message,
+    "tool_call.requested": CellTurn._requested,
+    "tool_call.started": CellTurn._started,
+    "tool_call.finished": CellTurn._call_finished,
+    "execution.started": CellTurn._execute,
+    "execution.output": CellTurn._output,
+    "execution.finished": CellTurn._executed,
+    "approval.requested": CellTurn._question,
+    "approval.resolved": CellTurn._resolved,
+    "problem.noticed": CellTurn._problem,
+    "turn.finished": CellTurn._turn_finished,
+}
