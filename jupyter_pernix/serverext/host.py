@@ -1,26 +1,12 @@
 """``ports.TurnHost``: what a Run may do to its session."""
 
-import re
 from pathlib import Path
 
-from ..errors import InvalidInput
 from ..events import Delta, Event, Stored
 from ..ids import SessionId
 from ..ports import Executor
 from ..records import ApprovalAnswer, ApprovalChoice, Mode
 from .session import QueuedTurn, Session, known_reason
-
-_SIDE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
-
-
-def side_name(name: str) -> str:
-    """``name``, which may stand in a path.
-
-    :raises InvalidInput: if it may not
-    """
-    if not _SIDE_NAME.fullmatch(name):
-        raise InvalidInput("name", f"{name[:40]!r} is no name of a side file")
-    return name
 
 
 class Host:
@@ -68,6 +54,4 @@ class Host:
 
     def side_file(self, name: str) -> tuple[Path, str]:
         """The second is the path below ``/pernix/api/``."""
-        folder = self._session.around.side_folder / self.session_id
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder / side_name(name), f"side-files/{self.session_id}/{name}"
+        return self._session.side_file(name)

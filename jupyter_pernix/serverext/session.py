@@ -21,6 +21,7 @@ from ..events import (
     ApprovalRequested,
     ApprovalResolved,
     Event,
+    ExecutionOutput,
     ProblemNoticed,
     SessionRenamed,
     SessionStateChanged,
@@ -29,12 +30,14 @@ from ..events import (
     TurnSubmitted,
 )
 from ..fold import SessionFold
-from ..ids import ApprovalId, CallId, SessionId, TurnId, new_approval_id, new_turn_id
+from ..ids import ApprovalId, CallId, ExecutionId, SessionId, TurnId, new_approval_id, new_turn_id
 from ..ports import Executor
 from ..records import (
     ApprovalAnswer,
     ApprovalChoice,
+    CallView,
     Origin,
+    OutputOp,
     SessionState,
     SessionSummary,
     TerminalCode,
@@ -137,10 +140,9 @@ class Session:
     # ---- storing --------------------------------------------------------------------------------------------------------
 
     async def append(self, *events: Event) -> list[Stored]:
-        stored: list[Stored] = []
         with anyio.CancelScope(shield=True):
-            stored = await self.around.store.append(events)
-        return stored
+            return await self.around.store.append(events)
+        raise AssertionError("a shield by itself cancels nothing")
 
     async def move(self, reason: Reason, *events: Event, turn_id: TurnId | None = None) -> list[Stored]:
         """Store ``events`` and the change of state as one.
@@ -435,9 +437,37 @@ class Session:
                     listeners=self.around.bus.listeners,
                 )
             else:
-                self._executor = await self.around.kernels.start(wanted, cwd=self.space, env=self.around.kernel_env())
+                self._executor = await self.around.kernels.start(
+                    wanted, cwd=self.space, side_file=self.side_file, on_late=self._late_output
+                )
             self._executor_for = wanted
             return self._executor
+
+    def side_file(self, name: str) -> tuple[Path, str]:
+        return self.around.side_files.new(self.session_id, name)
+
+    async def _late_output(self, execution_id: ExecutionId, op: OutputOp) -> None:
+        """What code printed after its execution had ended: a thread, a timer."""
+        turn_id = self._turn_of(await self.fold(), execution_id)
+        if turn_id is not None:
+            await self.append(
+                ExecutionOutput(
+                    session_id=self.session_id,
+                    turn_id=turn_id,
+                    execution_id=execution_id,
+                    op=op.op,
+                    index=op.index,
+                    output=op.output,
+                    text=op.text,
+                )
+            )
+
+    def _turn_of(self, fold: SessionFold, execution_id: ExecutionId) -> TurnId | None:
+        for turn in reversed(fold.view.turns):
+            for item in turn.items:
+                if isinstance(item, CallView) and item.execution and item.execution.execution_id == execution_id:
+                    return turn.turn_id
+        return None
 
     async def release_kernel(self) -> None:
         """Shut down the session's kernel, if it has one."""

@@ -179,12 +179,6 @@ class Sessions:
         for session_id in session_ids:
             await self._session(session_id).write_record()
 
-    async def aclose(self) -> None:
-        """Shut down the sessions' kernels; their turns have ended."""
-        async with anyio.create_task_group() as group:
-            for session in self._live.values():
-                group.start_soon(session.release_kernel)
-
     # ---- parts ----------------------------------------------------------------------------------------------------------
 
     def _session(self, session_id: SessionId) -> Session:

@@ -1,6 +1,6 @@
 """What every session works with; built by the runtime, or by a test."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -9,11 +9,19 @@ from anyio.abc import TaskGroup
 
 from ..config import Settings
 from ..events import Stored
-from ..ids import SessionId, TurnId
+from ..ids import ExecutionId, SessionId, TurnId
 from ..ports import Executor, TurnHost
+from ..records import OutputOp
 from .bus import Bus
 from .incell import InCellExecutions
+from .side_files import SideFiles
 from .store import EventStore
+
+SideFile = Callable[[str], tuple[Path, str]]
+"""As ``ports.TurnHost.side_file``."""
+
+OnLate = Callable[[ExecutionId, OutputOp], Awaitable[None]]
+"""Takes outputs that come after their execution has ended."""
 
 Carry = Callable[[TurnHost, TurnId, Sequence[Stored]], Awaitable[object]]
 """Carries one submitted turn to its end; ``agent.run.Run`` behind a model, or a test's own function."""
@@ -25,7 +33,7 @@ WriteRecord = Callable[[SessionId, Sequence[Stored], Path], None]
 class Kernels(Protocol):
     """What starts kernels; see ``kernel.provision``."""
 
-    async def start(self, kernel_name: str, *, cwd: Path, env: Mapping[str, str]) -> Executor: ...
+    async def start(self, kernel_name: str, *, cwd: Path, side_file: SideFile, on_late: OnLate) -> Executor: ...
 
 
 @dataclass(kw_only=True)
@@ -36,12 +44,11 @@ class Surroundings:
     bus: Bus
     settings: Settings
     root: Path
-    side_folder: Path
+    side_files: SideFiles
     kernels: Kernels
     carry: Carry
     write_record: WriteRecord
     tasks: TaskGroup
-    kernel_env: Callable[[], Mapping[str, str]] = dict
     executions: InCellExecutions = field(default_factory=InCellExecutions)
     stopping: bool = False
     """The server is going down: a turn that is cancelled now was interrupted, not cancelled by the user."""

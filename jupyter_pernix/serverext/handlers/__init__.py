@@ -1,0 +1,170 @@
+"""The route table: every address under ``/pernix/api``, with what it takes and gives. ``openapi.py`` describes the API from it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...events import Event
+from ...records import (
+    ApprovalAnswer,
+    ApprovalView,
+    ExecutionResult,
+    OutputsPosted,
+    SessionCreate,
+    SessionPatch,
+    SessionSummary,
+    SessionView,
+    TurnAccepted,
+    TurnCreate,
+)
+from .approvals import ApprovalHandler, ApprovalsHandler
+from .base import PernixHandler
+from .events import EventsHandler
+from .executions import FinishHandler, OutputsHandler, SideFileHandler
+from .info import Info, InfoHandler
+from .sessions import CancelHandler, ResumeHandler, SessionHandler, SessionsHandler, TurnsHandler
+from .stream import StreamHandler
+
+BASE = "/pernix/api"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verb:
+    """One method of one address. ``query``: name → what it means. ``media`` other than JSON has no schema."""
+
+    says: str
+    status: int = 200
+    takes: Any = None
+    gives: Any = None
+    media: str = "application/json"
+    query: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Route:
+    """``path`` as in OpenAPI, below ``BASE``: ``{name}`` is one part of a path."""
+
+    path: str
+    handler: type[PernixHandler]
+    verbs: dict[str, Verb]
+
+
+_AFTER = {
+    "after": "only events with a higher seq",
+    "session": "only this session's",
+}
+
+ROUTES: tuple[Route, ...] = (
+    Route(path="/", handler=InfoHandler, verbs={"get": Verb(says="The server and its store.", gives=Info)}),
+    Route(
+        path="/sessions",
+        handler=SessionsHandler,
+        verbs={
+            "get": Verb(
+                says="Sessions, newest first.",
+                gives=list[SessionSummary],
+                query={"archived": "false (default), true, or all"},
+            ),
+            "post": Verb(says="Create a session.", status=201, takes=SessionCreate, gives=SessionSummary),
+        },
+    ),
+    Route(
+        path="/sessions/{session_id}",
+        handler=SessionHandler,
+        verbs={
+            "get": Verb(says="The whole session, folded from its log.", gives=SessionView),
+            "patch": Verb(
+                says="Rename, archive, or set mode, endpoint, kernel.", takes=SessionPatch, gives=SessionSummary
+            ),
+        },
+    ),
+    Route(
+        path="/sessions/{session_id}/turns",
+        handler=TurnsHandler,
+        verbs={
+            "post": Verb(
+                says="Submit a message. It is stored when this answers; it waits while another turn runs.",
+                status=202,
+                takes=TurnCreate,
+                gives=TurnAccepted,
+            )
+        },
+    ),
+    Route(
+        path="/sessions/{session_id}/turns/{turn_id}/cancel",
+        handler=CancelHandler,
+        verbs={"post": Verb(says="Stop a running turn; withdraw a waiting one.", status=202, gives=dict[str, Any])},
+    ),
+    Route(
+        path="/sessions/{session_id}/resume",
+        handler=ResumeHandler,
+        verbs={
+            "post": Verb(says="Submit a turn that goes on after an interrupted one.", status=202, gives=TurnAccepted)
+        },
+    ),
+    Route(
+        path="/events",
+        handler=EventsHandler,
+        verbs={
+            "get": Verb(says="Stored events in order.", gives=list[Event], query={**_AFTER, "limit": "at most so many"})
+        },
+    ),
+    Route(
+        path="/stream",
+        handler=StreamHandler,
+        verbs={
+            "get": Verb(
+                says="Server-sent events: stored ones after `after`, the texts being written, then all as it happens. "
+                "`Last-Event-ID` goes before `after`; without either the stream begins now.",
+                media="text/event-stream",
+                query=_AFTER,
+            )
+        },
+    ),
+    Route(
+        path="/approvals",
+        handler=ApprovalsHandler,
+        verbs={
+            "get": Verb(
+                says="Questions that wait for an answer, oldest first.",
+                gives=list[ApprovalView],
+                query={"session": "only this session's"},
+            )
+        },
+    ),
+    Route(
+        path="/approvals/{approval_id}",
+        handler=ApprovalHandler,
+        verbs={"post": Verb(says="Answer a question, once.", takes=ApprovalAnswer, gives=ApprovalView)},
+    ),
+    Route(
+        path="/executions/{execution_id}/outputs",
+        handler=OutputsHandler,
+        verbs={
+            "post": Verb(says="For a cell that executes for its session: outputs.", status=204, takes=OutputsPosted)
+        },
+    ),
+    Route(
+        path="/executions/{execution_id}/finish",
+        handler=FinishHandler,
+        verbs={
+            "post": Verb(says="For a cell that executes for its session: the end.", status=204, takes=ExecutionResult)
+        },
+    ),
+    Route(
+        path="/side-files/{session_id}/{name}",
+        handler=SideFileHandler,
+        verbs={"get": Verb(says="A text that was too long to show.", media="text/plain")},
+    ),
+)
+
+
+def pattern(path: str) -> str:
+    """The regular expression of a route's address."""
+    parts = ["([^/]+)" if part.startswith("{") else part for part in path.strip("/").split("/")]
+    return BASE + "/" + "/".join(parts) + ("/?" if path == "/" else "")
+
+
+def routes() -> Iterator[tuple[str, type[PernixHandler]]]:
+    for route in ROUTES:
+        yield pattern(route.path), route.handler

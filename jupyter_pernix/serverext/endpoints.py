@@ -1,0 +1,300 @@
+"""The endpoints that sessions can use, wherever they come from: settings and environment, added by the user, found on loopback, the
+local model, the tour.
+
+What the user adds is kept in ``endpoints.json`` in our config folder, readable by the user alone; keys never leave this module
+except towards their endpoint. Abilities are learnt by a probe, which is made before an endpoint is first used.
+"""
+
+import json
+import logging
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import anyio
+import anyio.to_thread
+import msgspec
+from msgspec.structs import replace
+
+from ..config import EndpointSettings, Settings
+from ..errors import Conflict, InvalidInput, ModelError, NotFound
+from ..records import Discovery, EndpointCreate, EndpointInfo, EndpointKind
+
+if TYPE_CHECKING:
+    from ..agent.model.parts import Model
+
+log = logging.getLogger(__name__)
+
+Source = Literal["settings", "environment", "saved", "found", "local", "tour"]
+
+TOUR = "tour"
+LOCAL = "local"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_URL = re.compile(r"https?://[^\s/?#]+[^\s?#]*", re.ASCII)
+_ADD_ONE = (
+    "Add an endpoint (any OpenAI-compatible address), set OPENAI_API_KEY or OPENAI_BASE_URL before the server starts, "
+    "serve a GGUF file with `jupyter pernix local`, or take the tour."
+)
+
+
+class Saved(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``endpoints.json`` holds."""
+
+    default: str = ""
+    endpoints: dict[str, EndpointSettings] = {}
+
+
+@dataclass
+class _Entry:
+    settings: EndpointSettings
+    source: Source
+    info: EndpointInfo
+
+
+class Endpoints:
+    """By name. ``folder`` is our config folder; it is made when something is saved."""
+
+    def __init__(self, settings: Settings, *, folder: Path, environ: Mapping[str, str] | None = None) -> None:
+        self._settings = settings
+        self._environ = os.environ if environ is None else environ
+        self._path = folder / "endpoints.json"
+        self._entries: dict[str, _Entry] = {}
+        self._discoveries: list[Discovery] = []
+        self._probing = anyio.Lock()
+        self._saved = self._read_saved()
+        for name, endpoint in settings.endpoints.items():
+            source: Source = "environment" if name == "openai" and endpoint.api_key_env else "settings"
+            self._put(name, endpoint, source)
+        for name, endpoint in self._saved.endpoints.items():
+            self._put(name, endpoint, "saved")
+        self._put_tour()
+
+    # ---- reading --------------------------------------------------------------------------------------------------------
+
+    @property
+    def default(self) -> str:
+        """Name of the endpoint that sessions use which name none; "" when nothing is chosen and none is known to work."""
+        for name in (self._saved.default, self._settings.endpoint):
+            if name in self._entries:
+                return name
+        usable = [name for name, entry in self._entries.items() if entry.info.status in ("ready", "limited")]
+        return next((name for name in usable if name != TOUR), "")
+
+    def all(self) -> list[EndpointInfo]:
+        default = self.default
+        return [replace(entry.info, default=name == default) for name, entry in self._entries.items()]
+
+    def info(self, name: str) -> EndpointInfo:
+        """:raises NotFound: if there is no such endpoint"""
+        return replace(self._entry(name).info, default=name == self.default)
+
+    def has(self, name: str) -> bool:
+        return name in self._entries
+
+    @property
+    def discoveries(self) -> list[Discovery]:
+        """What the last look around loopback tried; empty before the first."""
+        return self._discoveries
+
+    async def model(self, name: str) -> "Model":
+        """The model behind an endpoint; "" is the default, or the first that answers.
+
+        :raises ModelError: if there is none that can be used, with what to do
+        """
+        if name == TOUR:
+            # Imported here: it reads the recorded turns.
+            from ..agent.model.tour import TourModel
+
+            return TourModel()
+        name = name or self.default or await self._first_that_answers()
+        if name not in self._entries:
+            raise ModelError(f"there is no endpoint {name!r} any more", hint=_ADD_ONE)
+        entry = self._entries[name]
+        if entry.info.status in ("unknown", "failed"):
+            await self.probe(name)
+            entry = self._entries[name]
+        if entry.info.status == "failed" or entry.info.protocol is None:
+            raise ModelError(f"the endpoint {name!r} cannot be used: {_failure(entry.info)}", hint=entry.info.hint)
+        # Imported here: httpx costs the start of the server 0.2 s.
+        from ..agent.model.endpoints import connect
+
+        return connect(self._effective(entry), entry.info, deadlines=self._settings.deadlines)
+
+    async def _first_that_answers(self) -> str:
+        for name in list(self._entries):
+            if name != TOUR and (await self.probe(name)).status in ("ready", "limited"):
+                return name
+        if len(self._entries) > 1:
+            faults = "; ".join(
+                f"{name!r}: {_failure(entry.info)}" for name, entry in self._entries.items() if name != TOUR
+            )
+            raise ModelError(f"no endpoint answers ({faults})", hint=_ADD_ONE)
+        raise ModelError("no model is set up yet", hint=_ADD_ONE)
+
+    # ---- changing -------------------------------------------------------------------------------------------------------
+
+    async def create(self, wanted: EndpointCreate) -> EndpointInfo:
+        """Save an endpoint and probe it; one of the same name that was saved before is replaced.
+
+        :raises InvalidInput: if its name or address is none
+        :raises Conflict: if the name is taken by the settings, the tour or the local model
+        """
+        if not _NAME.fullmatch(wanted.name):
+            raise InvalidInput(
+                "$.name", "letters, digits, '.', '_' and '-', at most 64, beginning with a letter or digit"
+            )
+        if not _URL.fullmatch(wanted.base_url) or len(wanted.base_url) > 2000:
+            raise InvalidInput("$.base_url", "an http:// or https:// address without query")
+        existing = self._entries.get(wanted.name)
+        if wanted.name in (TOUR, LOCAL) or (existing is not None and existing.source in ("settings", "environment")):
+            raise Conflict(f"the name {wanted.name!r} is taken by an endpoint that cannot be changed here")
+        endpoint = EndpointSettings(
+            base_url=wanted.base_url.rstrip("/"),
+            model=wanted.model,
+            api_key=wanted.api_key,
+            kind=wanted.kind,
+            protocol=wanted.protocol,
+            context_length=wanted.context_length,
+        )
+        await self._save(replace(self._saved, endpoints={**self._saved.endpoints, wanted.name: endpoint}))
+        self._put(wanted.name, endpoint, "saved")
+        return await self.probe(wanted.name)
+
+    async def delete(self, name: str) -> None:
+        """:raises Conflict: if it was not added by the user"""
+        if self._entry(name).source not in ("saved", "found"):
+            raise Conflict(
+                f"the endpoint {name!r} comes from the {self._entry(name).source}; it cannot be removed here"
+            )
+        endpoints = {key: value for key, value in self._saved.endpoints.items() if key != name}
+        await self._save(Saved(default=self._saved.default if self._saved.default != name else "", endpoints=endpoints))
+        del self._entries[name]
+
+    async def set_default(self, name: str) -> EndpointInfo:
+        """:raises NotFound: if there is no such endpoint"""
+        self._entry(name)
+        await self._save(replace(self._saved, default=name))
+        return self.info(name)
+
+    async def probe(self, name: str) -> EndpointInfo:
+        """Find out what an endpoint can do; a failure is a result.
+
+        :raises NotFound: if there is no such endpoint
+        """
+        if name == TOUR:
+            return self.info(name)
+        # Imported here: httpx costs the start of the server 0.2 s.
+        from ..agent.model.endpoints import probe
+
+        entry = self._entry(name)
+        probed = await probe(self._effective(entry), name=name)
+        entry.info = replace(probed, name=name, source=entry.source, has_key=bool(entry.settings.key(self._environ)))
+        return self.info(name)
+
+    async def discover(self) -> list[Discovery]:
+        """Look around loopback; what answers becomes an endpoint named after its kind, and what no longer does is dropped."""
+        # Imported here: httpx costs the start of the server 0.2 s.
+        from ..agent.model.endpoints import discover
+
+        async with self._probing:
+            self._discoveries = await discover()
+            known = {entry.settings.base_url for entry in self._entries.values() if entry.source != "found"}
+            found = {found.base_url: found for found in self._discoveries if found.found}
+            for name, entry in list(self._entries.items()):
+                if entry.source == "found" and entry.settings.base_url not in found:
+                    del self._entries[name]
+            new: list[str] = []
+            for base_url, discovery in found.items():
+                name = discovery.kind
+                if base_url not in known and name not in self._entries:
+                    self._put(name, EndpointSettings(base_url=base_url, kind=discovery.kind), "found")
+                    new.append(name)
+        for name in new:
+            await self.probe(name)
+        return self._discoveries
+
+    def put_local(self, base_url: str, model: str, *, context_length: int | None) -> None:
+        """The local model serves at this address."""
+        self._put(
+            LOCAL,
+            EndpointSettings(base_url=base_url, model=model, kind="local", context_length=context_length),
+            "local",
+        )
+
+    def drop_local(self) -> None:
+        self._entries.pop(LOCAL, None)
+
+    # ---- parts ----------------------------------------------------------------------------------------------------------
+
+    def _entry(self, name: str) -> _Entry:
+        entry = self._entries.get(name)
+        if entry is None:
+            raise NotFound("endpoint", name)
+        return entry
+
+    def _effective(self, entry: _Entry) -> EndpointSettings:
+        """With the key itself, wherever it is kept."""
+        return replace(entry.settings, api_key=entry.settings.key(self._environ), api_key_env="")
+
+    def _put(self, name: str, endpoint: EndpointSettings, source: Source) -> None:
+        kind: EndpointKind = endpoint.kind
+        info = EndpointInfo(
+            name=name,
+            kind=kind,
+            base_url=endpoint.base_url,
+            model=endpoint.model,
+            context_length=endpoint.context_length,
+            has_key=bool(endpoint.key(self._environ)),
+            source=source,
+        )
+        self._entries[name] = _Entry(endpoint, source, info)
+
+    def _put_tour(self) -> None:
+        info = EndpointInfo(
+            name=TOUR,
+            kind="tour",
+            base_url="",
+            model="recorded tour",
+            protocol="tools",
+            source="tour",
+            status="ready",
+            hint="A recorded tour, not a model: it plays one job with a real kernel and real files.",
+        )
+        self._entries[TOUR] = _Entry(EndpointSettings(base_url="", kind="tour"), "tour", info)
+
+    def _read_saved(self) -> Saved:
+        try:
+            return msgspec.json.decode(self._path.read_bytes(), type=Saved)
+        except FileNotFoundError:
+            return Saved()
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as exc:
+            log.warning("%s cannot be read and is left alone: %s", self._path, exc)
+            return Saved()
+
+    async def _save(self, saved: Saved) -> None:
+        await anyio.to_thread.run_sync(_write_private, self._path, msgspec.to_builtins(saved))
+        self._saved = saved
+
+
+def _failure(info: EndpointInfo) -> str:
+    faults = [ability.detail or ability.name for ability in info.abilities if ability.ok is False]
+    return "; ".join(faults) or info.hint or "it does not answer"
+
+
+def _write_private(path: Path, body: Any) -> None:
+    """Atomic, and never readable by others (``mkstemp`` makes 0600)."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".endpoints-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(body, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,43 @@
+"""Kernels over the Jupyter server's own kernel manager, so that they show in Running; loaded when the first one is needed."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..ports import Executor
+from .surroundings import OnLate, SideFile
+
+if TYPE_CHECKING:
+    from ..kernel.provision import Kernels
+
+
+class LazyKernels:
+    """``surroundings.Kernels``; costs nothing until a kernel is wanted."""
+
+    def __init__(self, kernel_manager: Any) -> None:
+        self._kernel_manager = kernel_manager
+        self._kernels: Kernels | None = None
+
+    def _loaded(self) -> "Kernels":
+        if self._kernels is None:
+            # Imported here: it brings jupyter_client's blocking and threaded parts, which the server does not load by itself.
+            from ..kernel.provision import Kernels
+
+            self._kernels = Kernels(self._kernel_manager)
+        return self._kernels
+
+    async def start(self, kernel_name: str, *, cwd: Path, side_file: SideFile, on_late: OnLate) -> Executor:
+        """A new kernel with this process's environment, but for the server's own keys.
+
+        :raises KernelError: if it cannot be had
+        """
+        return await self._loaded().start(kernel_name, cwd, os.environ, side_file=side_file, on_late=on_late)
+
+    async def names(self) -> set[str]:
+        """Installed kernelspecs."""
+        return set(self._loaded().kernelspecs())
+
+    async def aclose(self) -> None:
+        """Shut down what was started."""
+        if self._kernels is not None:
+            await self._kernels.aclose()

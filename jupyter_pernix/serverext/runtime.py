@@ -1,0 +1,157 @@
+"""Builds everything, in the order in which things need each other, and takes it down in the reverse order."""
+
+import json
+import logging
+import os
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import jupyter_core.paths
+
+from .. import config
+from ..config import Settings
+from ..errors import InvalidInput
+from ..events import Stored
+from ..ids import SessionId
+from .bus import Bus
+from .endpoints import Endpoints
+from .incell import InCellExecutions
+from .kernels import LazyKernels
+from .sessions import Sessions, resolved_root
+from .side_files import SideFiles
+from .store import EventStore
+from .surroundings import Carry, Surroundings
+from .turns import AgentTurns
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuntimeOptions:
+    """``data_folder`` "": what the settings say. ``token`` is the server's own, for ``server.json``. ``carry`` ``None``: the agent."""
+
+    root: Path
+    config_folder: Path
+    settings_file: Path
+    data_folder: str
+    url: str
+    token: str
+    kernel_manager: Any
+    carry: Carry | None = None
+
+
+@dataclass(kw_only=True)
+class Runtime:
+    """What the handlers work on."""
+
+    settings: Settings
+    root: Path
+    data_folder: Path
+    store: EventStore
+    bus: Bus
+    sessions: Sessions
+    executions: InCellExecutions
+    side_files: SideFiles
+    endpoints: Endpoints
+    kernels: LazyKernels
+
+    async def check_settings(self, *, endpoint: str | None, kernel_name: str | None) -> None:
+        """:raises InvalidInput: if there is no such endpoint or kernelspec"""
+        if endpoint and not self.endpoints.has(endpoint):
+            raise InvalidInput("$.endpoint", f"there is no endpoint {endpoint[:100]!r}")
+        if kernel_name:
+            names = await self.kernels.names()
+            if kernel_name not in names:
+                raise InvalidInput(
+                    "$.kernel_name",
+                    f"there is no kernelspec {kernel_name[:100]!r}; installed: {', '.join(sorted(names)) or 'none'}",
+                )
+
+
+def data_folder_of(options: RuntimeOptions, settings: Settings) -> Path:
+    given = options.data_folder or settings.data_dir
+    return Path(given).expanduser() if given else Path(jupyter_core.paths.jupyter_data_dir()) / "pernix"
+
+
+def write_record(session_id: SessionId, log_: Sequence[Stored], path: Path) -> None:
+    # Imported here: nbformat costs the start of the server 0.3 s, and the first turn is early enough.
+    from ..kernel.record import run_notebook, write_notebook
+
+    write_notebook(path, run_notebook(session_id, log_))
+
+
+@asynccontextmanager
+async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
+    """Everything, ready for requests; on leaving, running turns are interrupted and all is closed.
+
+    :raises ConfigError: if a setting is wrong
+    :raises StoreError: if the store cannot be had
+    """
+    settings = config.load(config_file=options.settings_file)
+    root = resolved_root(options.root)
+    data_folder = data_folder_of(options, settings)
+    bus = Bus()
+    late: list[Sessions] = []
+
+    def publish(group: list[Stored]) -> None:
+        for sessions in late:
+            sessions.saw(group)
+        bus.publish(group)
+
+    async with AsyncExitStack() as stack:
+        store = await EventStore.open(data_folder / "pernix.duckdb", publish=publish)
+        stack.push_async_callback(store.aclose)
+        stack.callback(bus.close)
+        bus.last_seq = store.last_seq
+        endpoints = Endpoints(settings, folder=options.config_folder)
+        kernels = LazyKernels(options.kernel_manager)
+        stack.push_async_callback(kernels.aclose)
+        tasks = await stack.enter_async_context(anyio.create_task_group())
+        turns = AgentTurns(store=store, endpoints=endpoints, settings=settings)
+        around = Surroundings(
+            store=store,
+            bus=bus,
+            settings=settings,
+            root=root,
+            side_files=SideFiles(data_folder / "side"),
+            kernels=kernels,
+            carry=options.carry or turns.carry,
+            write_record=write_record,
+            tasks=tasks,
+        )
+        sessions = Sessions(around)
+        late.append(sessions)
+        interrupted = await sessions.recover()
+        _write_server_file(data_folder / "server.json", options, root)
+        stack.callback((data_folder / "server.json").unlink, missing_ok=True)
+        tasks.start_soon(sessions.write_records, interrupted)
+        try:
+            yield Runtime(
+                settings=settings,
+                root=root,
+                data_folder=data_folder,
+                store=store,
+                bus=bus,
+                sessions=sessions,
+                executions=around.executions,
+                side_files=around.side_files,
+                endpoints=endpoints,
+                kernels=kernels,
+            )
+        finally:
+            around.stopping = True
+            tasks.cancel_scope.cancel()
+
+
+def _write_server_file(path: Path, options: RuntimeOptions, root: Path) -> None:
+    """Where the server that owns this store is, for the command line and the magics; readable by its user alone."""
+    body = {"url": options.url, "token": options.token, "pid": os.getpid(), "root_dir": str(root)}
+    path.unlink(missing_ok=True)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        json.dump(body, file)

@@ -1,0 +1,51 @@
+"""Carrying a turn with the real agent: find the session's model, then hand over to ``agent.run.Run``."""
+
+from collections.abc import Sequence
+
+from ..config import Settings
+from ..errors import PernixError
+from ..events import ProblemNoticed, Stored, TurnFinished
+from ..ids import TurnId
+from ..ports import TurnHost
+from ..records import TerminalCode, Usage
+from .endpoints import Endpoints
+from .store import EventStore
+
+
+class AgentTurns:
+    """``carry`` is ``surroundings.Carry``."""
+
+    def __init__(self, *, store: EventStore, endpoints: Endpoints, settings: Settings) -> None:
+        self._store = store
+        self._endpoints = endpoints
+        self._settings = settings
+
+    async def carry(self, host: TurnHost, turn_id: TurnId, log: Sequence[Stored]) -> None:
+        summary = self._store.summary(host.session_id)
+        assert summary is not None
+        try:
+            model = await self._endpoints.model(summary.endpoint or "")
+        except PernixError as exc:
+            await self._without_model(host, turn_id, exc)
+            return
+        # Imported here: it loads every tool, and the first turn is early enough.
+        from ..agent.clock import SystemClock
+        from ..agent.run import Run
+
+        await Run(host, turn_id, log, model, self._settings.budget, self._settings.deadlines, SystemClock()).carry()
+
+    async def _without_model(self, host: TurnHost, turn_id: TurnId, exc: PernixError) -> None:
+        hint = (
+            str(getattr(exc, "hint", ""))
+            or "Add an endpoint, choose another one for this session, or start a local model."
+        )
+        await host.append(
+            ProblemNoticed(session_id=host.session_id, turn_id=turn_id, text=str(exc), hint=hint),
+            TurnFinished(
+                session_id=host.session_id,
+                turn_id=turn_id,
+                code=TerminalCode.NO_MODEL,
+                detail=str(exc),
+                usage=Usage(),
+            ),
+        )
