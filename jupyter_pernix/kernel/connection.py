@@ -1,0 +1,124 @@
+"""Our own client of one kernel process: sends requests, reads messages without ever losing one to a cancellation."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import anyio
+import anyio.lowlevel
+import zmq
+import zmq.asyncio
+from jupyter_client.asynchronous.client import AsyncKernelClient
+from jupyter_client.manager import KernelManager
+from jupyter_client.session import Session
+
+from ..records import JSON
+from .bundles import scrub
+
+_YIELD_EVERY = 50
+"""Messages after which other tasks get a turn."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """``parent_id``: the request that this belongs to, "" if none."""
+
+    type: str
+    parent_id: str
+    content: JSON
+
+
+def new_context() -> zmq.asyncio.Context:
+    """A ZMQ context whose sockets hold a burst of messages; ZMQ's default of 1,000 drops what comes above it."""
+    context = zmq.asyncio.Context()
+    context.setsockopt(zmq.RCVHWM, 20_000)
+    context.setsockopt(zmq.LINGER, 0)
+    return context
+
+
+class Connection:
+    """Shell and IOPub of one kernel. Two clients that share a session id take each other's replies, so each has its own."""
+
+    def __init__(self, manager: KernelManager, context: zmq.asyncio.Context) -> None:
+        session = Session(key=manager.session.key, signature_scheme=manager.session.signature_scheme)
+        self._client = AsyncKernelClient(
+            **{**manager.get_connection_info(), "session": session, "context": context, "parent": manager}
+        )
+        self._client.start_channels(stdin=False, hb=False, control=False)
+        self.closed = False
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self._client.shell_channel.stop()
+            self._client.iopub_channel.stop()
+
+    def send_code(self, code: str) -> str:
+        """Returns the id of the request. An error in it leaves the requests of other clients alone."""
+        return self._client.execute(scrub(code), allow_stdin=False, stop_on_error=False)
+
+    def ask_info(self) -> str:
+        """A harmless request; it also wakes a kernel whose event loop sleeps on an interrupt it has not noticed."""
+        return self._client.kernel_info()
+
+    async def messages(self, channel: Literal["shell", "iopub"]) -> AsyncIterator[Message]:
+        """All messages from now on; ends when the connection is closed."""
+        count = 0
+        while not self.closed:
+            message = await self._receive(channel)
+            if message is None:
+                # A poll that is cancelled has taken nothing off the socket; a receive might have.
+                await self._socket(channel).poll(1000)
+                continue
+            yield message
+            count += 1
+            if count % _YIELD_EVERY == 0:
+                await anyio.lowlevel.checkpoint()
+
+    async def waiting(self, channel: Literal["shell", "iopub"]) -> AsyncIterator[Message]:
+        """The messages that are here already."""
+        while not self.closed and (message := await self._receive(channel)) is not None:
+            yield message
+
+    async def readable(self, seconds: float) -> bool:
+        """Whether IOPub has something, after at most ``seconds``."""
+        return not self.closed and bool(await self._socket("iopub").poll(int(seconds * 1000)))
+
+    async def wait_ready(self) -> None:
+        """Returns once the kernel has answered on shell and its IOPub reaches us. Waits for ever if it never does."""
+        while True:
+            self.ask_info()
+            with anyio.move_on_after(0.5):
+                async with anyio.create_task_group() as group:
+                    group.start_soon(self._first, "iopub", "")
+                    group.start_soon(self._first, "shell", "kernel_info_reply")
+                return
+
+    async def _first(self, channel: Literal["shell", "iopub"], message_type: str) -> None:
+        async for message in self.messages(channel):
+            if message.type == message_type or not message_type:
+                return
+
+    async def _receive(self, channel: Literal["shell", "iopub"]) -> Message | None:
+        """The next message if there is one. A message that cannot be read is dropped, as ``Session`` would refuse it."""
+        try:
+            frames = await self._socket(channel).recv_multipart(zmq.NOBLOCK)
+        except zmq.Again:
+            return None
+        session = self._client.session
+        _, parts = session.feed_identities(frames)
+        try:
+            raw = cast(dict[str, Any], session.deserialize(parts))
+        except (ValueError, TypeError, KeyError):
+            return Message(type="unreadable", parent_id="", content={})
+        parent: JSON = raw.get("parent_header") or {}
+        content = raw.get("content")
+        return Message(
+            type=str(raw.get("msg_type") or raw["header"]["msg_type"]),
+            parent_id=str(parent.get("msg_id", "")),
+            content=cast(JSON, content) if isinstance(content, dict) else {},
+        )
+
+    def _socket(self, channel: Literal["shell", "iopub"]) -> zmq.asyncio.Socket:
+        chosen = self._client.shell_channel if channel == "shell" else self._client.iopub_channel
+        return cast(zmq.asyncio.Socket, chosen.socket)

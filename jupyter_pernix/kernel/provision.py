@@ -1,0 +1,147 @@
+"""Find, start and attach to kernels through a Jupyter multi-kernel manager."""
+
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.multikernelmanager import AsyncMultiKernelManager
+from jupyter_core.paths import jupyter_runtime_dir
+from traitlets.config import Config
+
+from .bundles import Caps
+from .connection import new_context
+from .executor import KernelExecutor, OnLate, SideFile
+from .process import KernelProcess, MultiManager
+
+_UNIX_PATH_LIMIT = 100
+_KERNEL_FILE_LENGTH = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelSpec:
+    """An installed kernel; ``language`` in lower case."""
+
+    name: str
+    display_name: str
+    language: str
+
+
+def own_manager() -> AsyncMultiKernelManager:
+    """A multi-kernel manager for kernels that nobody but us uses: over Unix sockets, without open ports, where paths allow."""
+    folder = Path(jupyter_runtime_dir()).absolute()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # The sockets lie beside the connection file, whose folder must be absolute: a kernel works in another folder than we do.
+    manager = AsyncMultiKernelManager(connection_dir=str(folder), kernel_spec_manager=KernelSpecManager())
+    if len(str(folder)) + _KERNEL_FILE_LENGTH < _UNIX_PATH_LIMIT:
+        manager.update_config(Config({"KernelManager": {"transport": "ipc"}}))
+    return manager
+
+
+def kernel_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """What of this process's environment a kernel gets: all but the server's tokens, and without a matplotlib backend that
+    would keep figures from being shown."""
+    withheld = {"MPLBACKEND", "JUPYTER_TOKEN", "JPY_API_TOKEN", "JUPYTERHUB_API_TOKEN", "CONFIGPROXY_AUTH_TOKEN"}
+    return {key: value for key, value in environ.items() if key not in withheld}
+
+
+class Kernels:
+    """Starts kernels and keeps hold of them until ``aclose``."""
+
+    def __init__(
+        self,
+        manager: object,
+        *,
+        start_deadline: float = 60.0,
+        interrupt_grace: float = 5.0,
+        caps: Caps | None = None,
+    ) -> None:
+        """``manager``: an ``AsyncMultiKernelManager``, or the Jupyter server's ``kernel_manager``."""
+        self._manager = cast(MultiManager, manager)
+        if self._manager.kernel_spec_manager is None:
+            self._manager.kernel_spec_manager = KernelSpecManager()
+        self._start_deadline, self._interrupt_grace = start_deadline, interrupt_grace
+        self._caps = caps
+        self._context = new_context()
+        self._executors: list[KernelExecutor] = []
+
+    def kernelspecs(self) -> dict[str, KernelSpec]:
+        """The installed kernels by name."""
+        assert self._manager.kernel_spec_manager is not None
+        found = self._manager.kernel_spec_manager.get_all_specs()
+        return {
+            name: KernelSpec(
+                name=name,
+                display_name=str(entry["spec"].get("display_name", name)),
+                language=str(entry["spec"].get("language", "")).lower(),
+            )
+            for name, entry in sorted(found.items())
+        }
+
+    async def start(
+        self,
+        kernel_name: str,
+        cwd: Path,
+        env: Mapping[str, str],
+        *,
+        side_file: SideFile | None = None,
+        on_late: OnLate | None = None,
+    ) -> KernelExecutor:
+        """A new kernel in the folder ``cwd``; ``kernel_name`` "" takes the manager's default. ``env`` is its whole environment.
+
+        :raises KernelMissing: naming the installed ones
+        :raises KernelStartFailed: with what the process wrote to stderr
+        """
+        process = KernelProcess(
+            self._manager,
+            name=kernel_name or str(self._manager.default_kernel_name),
+            cwd=cwd,
+            env=kernel_environment(env),
+            start_deadline=self._start_deadline,
+        )
+        connection = await process.start(self._context)
+        executor = KernelExecutor(
+            process,
+            connection,
+            context=self._context,
+            place="own",
+            interrupt_grace=self._interrupt_grace,
+            caps=self._caps,
+            side_file=side_file,
+            on_late=on_late,
+        )
+        self._executors.append(executor)
+        return executor
+
+    async def attach(
+        self, kernel_id: str, *, side_file: SideFile | None = None, on_late: OnLate | None = None
+    ) -> KernelExecutor:
+        """The kernel that runs under this id; closing the executor leaves it running.
+
+        :raises KernelDied: if there is none
+        :raises KernelStartFailed: if it does not answer
+        """
+        process = KernelProcess(self._manager, name="", start_deadline=self._start_deadline)
+        connection = await process.adopt(kernel_id, self._context)
+        executor = KernelExecutor(
+            process,
+            connection,
+            context=self._context,
+            place="attached",
+            interrupt_grace=self._interrupt_grace,
+            caps=self._caps,
+            side_file=side_file,
+            on_late=on_late,
+        )
+        self._executors.append(executor)
+        return executor
+
+    async def aclose(self) -> None:
+        """Close all executors. May be called twice."""
+        async with AsyncExitStack() as stack:
+            while self._executors:
+                stack.push_async_callback(self._executors.pop().aclose)
+        if not self._context.closed:
+            self._context.destroy(linger=0)
