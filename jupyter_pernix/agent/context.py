@@ -45,6 +45,15 @@ _ENDINGS: dict[TerminalCode, str] = {
 }
 
 
+_NOTE = "(This turn ended without an answer because {why}.)"
+
+
+def is_unanswered(message: JSON) -> bool:
+    """Whether an assistant's message is our line about a turn that ended without an answer, or an answer that was cut off by it."""
+    said = str(message.get("content") or "").rpartition("\n")[2]
+    return any(said == _NOTE.format(why=why) for why in _ENDINGS.values())
+
+
 def plain_json(value: JSON) -> str:
     """JSON as models usually write it: the form in which arguments go back into the history unless a call has a ``raw`` of its own."""
     return json.dumps(value, ensure_ascii=False)
@@ -152,7 +161,7 @@ class Transcript:
         if code == TerminalCode.ANSWERED:
             self.flush()
             return
-        note = f"(This turn ended without an answer because {_ENDINGS[code]}.)"
+        note = _NOTE.format(why=_ENDINGS[code])
         messages = self._step.messages()
         if messages and messages[-1]["role"] == "assistant":
             messages[-1]["content"] = f"{messages[-1]['content']}\n\n{note}"

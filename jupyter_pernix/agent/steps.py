@@ -20,7 +20,7 @@ from ..ports import Clock, TurnHost
 from .guards import Repetition
 from .journal import Journal
 from .model.parts import CallPart, Model, Part, Reply, RequestSize, TextPart, ThoughtPart, ToolSpec
-from .patience import ATTEMPTS, wait_before
+from .model.retry import Wait, with_retries
 from .tools.base import Tool
 from .wellformed import wellformed
 
@@ -151,7 +151,13 @@ class Steps:
         )
         self._index += 1
         await self._journal.add(started)
-        reply = await self._with_patience(step_id)
+        try:
+            reply = await with_retries(lambda: self._attempt(step_id), clock=self._clock, on_wait=self._say)
+        except EndlessRepetition:
+            raise
+        except ModelError:
+            self._drop_unfinished()
+            raise
         return Step(step_id=step_id, reply=reply, size=size)
 
     async def store(self, step: Step, *requested: Any) -> None:
@@ -183,24 +189,25 @@ class Steps:
         )
         return events
 
-    async def _with_patience(self, step_id: StepId) -> Reply:
-        attempt = 1
-        while True:
-            self._streaming = _Streaming(host=self._host, turn_id=self._turn_id, step_id=step_id)
-            if attempt > 1:
-                self._streaming.begin()
-            try:
-                return await self._once(self._streaming)
-            except EndlessRepetition:
-                raise
-            except ModelError as exc:
-                self._streaming = None
-                attempt += 1
-                wait = wait_before(attempt, exc)
-                if wait is None:
-                    raise
-                await self._say(f"{exc}; trying again in {wait:.0f} s ({attempt} of {ATTEMPTS}).", exc.hint)
-                await self._clock.sleep(wait)
+    async def _attempt(self, step_id: StepId) -> Reply:
+        again = self._streaming is not None and self._streaming.step_id == step_id
+        self._streaming = _Streaming(host=self._host, turn_id=self._turn_id, step_id=step_id)
+        if again:
+            self._streaming.begin()
+        return await self._once(self._streaming)
+
+    async def _say(self, wait: Wait) -> None:
+        self._drop_unfinished()
+        await self._journal.add(
+            ProblemNoticed(
+                session_id=self._host.session_id, turn_id=self._turn_id, text=f"{wait.error}", hint=_then(wait)
+            )
+        )
+
+    def _drop_unfinished(self) -> None:
+        """After an error nothing of what was streamed counts; a step that is streamed again begins at its start."""
+        if self._streaming is not None:
+            self._streaming.text = ""
 
     async def _once(self, streaming: _Streaming) -> Reply:
         reply: Reply | None = None
@@ -219,10 +226,10 @@ class Steps:
         streaming.pass_on(part)
         return None
 
-    async def _say(self, text: str, hint: str) -> None:
-        await self._journal.add(
-            ProblemNoticed(session_id=self._host.session_id, turn_id=self._turn_id, text=text, hint=hint)
-        )
+
+def _then(wait: Wait) -> str:
+    hint = f"{wait.error.hint.rstrip('.')}. " if wait.error.hint else ""
+    return f"{hint}Asking again at once." if wait.seconds == 0 else f"{hint}Asking again in {wait.seconds:.0f} s."
 
 
 def is_empty(reply: Reply) -> bool:

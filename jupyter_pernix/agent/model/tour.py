@@ -17,6 +17,7 @@ import anyio
 from ...ids import SessionId
 from ...ports import Clock
 from ...records import JSON, ModelProtocol, Timings
+from ..context import is_unanswered
 from .conversation import Conversation
 from .parts import CallPart, ModelCall, Part, Reply, RequestSize, TextPart, ToolSpec
 
@@ -97,7 +98,7 @@ class TourModel:
     async def stream(
         self, conversation: Conversation, tools: Sequence[ToolSpec], *, session_id: SessionId
     ) -> AsyncGenerator[AsyncIterator[Part]]:
-        spoken = sum(message["role"] == "assistant" for message in conversation.messages)
+        spoken = sum(message["role"] == "assistant" and not is_unanswered(message) for message in conversation.messages)
         turn = self._turns[spoken] if spoken < len(self._turns) else {"text": OVER}
         async with aclosing(self._play(turn, spoken)) as parts:
             yield parts

@@ -8,7 +8,7 @@ from .base import ToolContext
 
 
 async def keep(context: ToolContext, text: str) -> str:
-    """Write ``text`` to the call's side file; the answer is its path relative to the server root."""
+    """Write ``text`` to the call's side file; the answer is its path as the host names it."""
     path, relative = context.host.side_file(f"{context.call_id}.txt")
     await anyio.to_thread.run_sync(_write, path, text)
     return relative
