@@ -155,7 +155,7 @@ class Session:
                 async with self._moving:
                     stored = await self.around.store.append([*events, self._change(reason, turn_id)])
         except InvalidTransition:
-            log.warning("session %s: %r was refused in state %s", self.session_id, reason, self.summary.state)
+            log.info("session %s: %r was refused in state %s", self.session_id, reason, self.summary.state)
             # A turn that was cancelled meanwhile shall see the cancellation, not the refusal that came of it.
             await anyio.lowlevel.checkpoint()
             raise

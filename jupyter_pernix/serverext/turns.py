@@ -35,17 +35,17 @@ class AgentTurns:
         await Run(host, turn_id, log, model, self._settings.budget, self._settings.deadlines, SystemClock()).carry()
 
     async def _without_model(self, host: TurnHost, turn_id: TurnId, exc: PernixError) -> None:
-        hint = (
-            str(getattr(exc, "hint", ""))
-            or "Add an endpoint, choose another one for this session, or start a local model."
-        )
+        hint = str(getattr(exc, "hint", "")) or "Choose another endpoint for this session, or add one."
+        await host.move("turn_started")
+        await host.append(ProblemNoticed(session_id=host.session_id, turn_id=turn_id, text=str(exc), hint=hint))
+        await host.move("turn_ending")
         await host.append(
-            ProblemNoticed(session_id=host.session_id, turn_id=turn_id, text=str(exc), hint=hint),
             TurnFinished(
                 session_id=host.session_id,
                 turn_id=turn_id,
                 code=TerminalCode.NO_MODEL,
                 detail=str(exc),
                 usage=Usage(),
-            ),
+            )
         )
+        await host.move("turn_ended")

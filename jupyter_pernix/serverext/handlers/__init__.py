@@ -1,5 +1,6 @@
 """The route table: every address under ``/pernix/api``, with what it takes and gives. ``openapi.py`` describes the API from it."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,7 +9,10 @@ from ...events import Event
 from ...records import (
     ApprovalAnswer,
     ApprovalView,
+    EndpointCreate,
+    EndpointInfo,
     ExecutionResult,
+    Finding,
     OutputsPosted,
     SessionCreate,
     SessionPatch,
@@ -17,8 +21,18 @@ from ...records import (
     TurnAccepted,
     TurnCreate,
 )
+from .about import DocsHandler, DoctorHandler, OpenApiHandler
 from .approvals import ApprovalHandler, ApprovalsHandler
 from .base import PernixHandler
+from .endpoints import (
+    DefaultHandler,
+    DiscoverHandler,
+    EndpointHandler,
+    EndpointList,
+    EndpointsHandler,
+    ProbeHandler,
+    TourHandler,
+)
 from .events import EventsHandler
 from .executions import FinishHandler, OutputsHandler, SideFileHandler
 from .info import Info, InfoHandler
@@ -138,6 +152,54 @@ ROUTES: tuple[Route, ...] = (
         verbs={"post": Verb(says="Answer a question, once.", takes=ApprovalAnswer, gives=ApprovalView)},
     ),
     Route(
+        path="/endpoints",
+        handler=EndpointsHandler,
+        verbs={
+            "get": Verb(says="Endpoints, and what the last look around loopback found.", gives=EndpointList),
+            "post": Verb(says="Save an endpoint and probe it.", status=201, takes=EndpointCreate, gives=EndpointInfo),
+        },
+    ),
+    Route(
+        path="/endpoints/discover",
+        handler=DiscoverHandler,
+        verbs={"post": Verb(says="Look for model servers at their usual ports on loopback.", gives=EndpointList)},
+    ),
+    Route(
+        path="/endpoints/{name}",
+        handler=EndpointHandler,
+        verbs={"delete": Verb(says="Remove an endpoint that the user added.", status=204)},
+    ),
+    Route(
+        path="/endpoints/{name}/probe",
+        handler=ProbeHandler,
+        verbs={"post": Verb(says="Find out what an endpoint can do.", gives=EndpointInfo)},
+    ),
+    Route(
+        path="/endpoints/{name}/default",
+        handler=DefaultHandler,
+        verbs={"post": Verb(says="Use this endpoint for sessions that name none.", gives=EndpointInfo)},
+    ),
+    Route(
+        path="/tour",
+        handler=TourHandler,
+        verbs={"post": Verb(says="Begin the recorded tour in a folder of its own.", status=201, gives=SessionSummary)},
+    ),
+    Route(
+        path="/doctor",
+        handler=DoctorHandler,
+        verbs={"get": Verb(says="What is in order and what is not.", gives=list[Finding])},
+    ),
+    Route(
+        path="/openapi.json",
+        handler=OpenApiHandler,
+        verbs={"get": Verb(says="This description, for programs.", gives=dict[str, Any])},
+    ),
+    Route(
+        path="/docs",
+        handler=DocsHandler,
+        verbs={"get": Verb(says="This description, to read.", media="text/html")},
+    ),
+    Route(
         path="/executions/{execution_id}/outputs",
         handler=OutputsHandler,
         verbs={
@@ -161,7 +223,7 @@ ROUTES: tuple[Route, ...] = (
 
 def pattern(path: str) -> str:
     """The regular expression of a route's address."""
-    parts = ["([^/]+)" if part.startswith("{") else part for part in path.strip("/").split("/")]
+    parts = ["([^/]+)" if part.startswith("{") else re.escape(part) for part in path.strip("/").split("/")]
     return BASE + "/" + "/".join(parts) + ("/?" if path == "/" else "")
 
 

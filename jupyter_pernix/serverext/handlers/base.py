@@ -1,11 +1,11 @@
 """What every handler does: wait for the runtime, decode a body once, answer with a record, turn an error into a status and a ``Problem``."""
 
 import re
+from http.client import responses
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from jupyter_server.base.handlers import APIHandler
-from tornado import httputil
 from tornado.web import HTTPError
 
 from ...errors import (
@@ -133,5 +133,5 @@ class PernixHandler(APIHandler):
             case HTTPError(log_message=str(message)) if status_code < 500:
                 problem = Problem(message=message)
             case _:
-                problem = Problem(message=httputil.responses.get(status_code, "error"))
+                problem = Problem(message=responses.get(status_code, "error"))
         self.finish(_encode(problem))

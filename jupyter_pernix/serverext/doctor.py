@@ -1,0 +1,124 @@
+"""What is in order and what is not: versions, store, endpoints, kernels, the browser extension."""
+
+import platform
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+import jupyter_core.paths
+
+from .. import __version__
+from ..records import EndpointInfo, Finding
+from .endpoints import TOUR
+
+if TYPE_CHECKING:
+    from .runtime import Runtime
+
+_PACKAGES = ("jupyter_server", "jupyterlab", "duckdb", "ipykernel", "jupyter_client", "nbformat")
+
+
+async def examine(runtime: "Runtime") -> list[Finding]:
+    return [
+        _versions(),
+        await _store(runtime),
+        await anyio.to_thread.run_sync(_records, runtime),
+        *_endpoints(runtime.endpoints.all()),
+        await _kernels(runtime),
+        await anyio.to_thread.run_sync(_labextension),
+    ]
+
+
+def _versions() -> Finding:
+    found: list[str] = []
+    missing: list[str] = []
+    for name in _PACKAGES:
+        try:
+            found.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            missing.append(name)
+    return Finding(
+        name="versions",
+        status="problem" if missing else "ok",
+        detail=f"jupyter_pernix {__version__}, Python {platform.python_version()}, {', '.join(found)}"
+        + (f"; missing: {', '.join(missing)}" if missing else ""),
+        hint="Install jupyter_pernix again with its dependencies." if missing else "",
+    )
+
+
+async def _store(runtime: "Runtime") -> Finding:
+    path = runtime.data_folder / "pernix.duckdb"
+    size = (await anyio.Path(path).stat()).st_size
+    return Finding(
+        name="store",
+        status="ok",
+        detail=f"{path}: {len(runtime.store.summaries())} sessions, {runtime.store.last_seq} events, "
+        f"{size / 1e6:.1f} MB",
+    )
+
+
+def _records(runtime: "Runtime") -> Finding:
+    folder = runtime.root
+    try:
+        probe = folder / f".pernix-{id(runtime):x}"
+        probe.touch()
+        probe.unlink()
+    except OSError as exc:
+        return Finding(
+            name="run notebooks",
+            status="problem",
+            detail=f"{folder} cannot be written: {exc.strerror}",
+            hint="Sessions work, but their notebooks and files need a folder that can be written.",
+        )
+    return Finding(name="run notebooks", status="ok", detail=f"{folder} can be written")
+
+
+def _endpoints(endpoints: list[EndpointInfo]) -> list[Finding]:
+    real = [endpoint for endpoint in endpoints if endpoint.name != TOUR]
+    if not real:
+        return [
+            Finding(
+                name="endpoints",
+                status="warning",
+                detail="no model is set up",
+                hint="Add an endpoint, set OPENAI_API_KEY, serve a GGUF file with `jupyter pernix local`, or take the tour.",
+            )
+        ]
+    return [_endpoint(endpoint) for endpoint in real]
+
+
+def _endpoint(endpoint: EndpointInfo) -> Finding:
+    faults = [ability.detail or ability.name for ability in endpoint.abilities if ability.ok is False]
+    words = {"unknown": "not probed yet", "ready": "ready", "limited": "works with limits", "failed": "cannot be used"}
+    status = "problem" if endpoint.status == "failed" else "warning" if endpoint.status == "limited" else "ok"
+    return Finding(
+        name=f"endpoint {endpoint.name}",
+        status=status,
+        detail="; ".join([f"{endpoint.base_url} {endpoint.model}: {words[endpoint.status]}", *faults]),
+        hint=endpoint.hint,
+    )
+
+
+async def _kernels(runtime: "Runtime") -> Finding:
+    names = sorted(await runtime.kernels.names())
+    if not names:
+        return Finding(
+            name="kernels",
+            status="problem",
+            detail="no kernelspec is installed",
+            hint="Install one: `pip install ipykernel`.",
+        )
+    return Finding(name="kernels", status="ok", detail=", ".join(names))
+
+
+def _labextension() -> Finding:
+    for folder in jupyter_core.paths.jupyter_path("labextensions"):
+        if (Path(folder) / "jupyter_pernix" / "package.json").is_file():
+            return Finding(name="browser extension", status="ok", detail=str(Path(folder) / "jupyter_pernix"))
+    return Finding(
+        name="browser extension",
+        status="problem",
+        detail="it is not installed where JupyterLab looks",
+        hint="Install jupyter_pernix from a wheel, or build it in the checkout with `make lab`.",
+    )
