@@ -151,7 +151,9 @@ class Execution:
             case "ask_exit":
                 self.stopped_kernel = not item.get("keepkernel")
                 if self.stopped_kernel:
-                    self._notes.append("The code ended the kernel: all variables are gone, the next code runs in a fresh one.")
+                    self._notes.append(
+                        "The code ended the kernel: all variables are gone, the next code runs in a fresh one."
+                    )
             case "set_next_input":
                 text = str(item.get("text", ""))
                 self.fold.add("display_data", {"data": {"text/plain": f"proposed next input:\n{text}"}})
