@@ -1,6 +1,7 @@
 """Turns without an agent: functions that a test gives in place of it, made of small steps."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 import anyio
 
@@ -27,7 +28,7 @@ class Turn:
         self.step_id = new_step_id()
 
     @property
-    def ids(self) -> dict[str, str]:
+    def ids(self) -> dict[str, Any]:
         return {"session_id": self.host.session_id, "turn_id": self.turn_id}
 
     async def start(self) -> None:
