@@ -4,11 +4,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import anyio.to_thread
+
 from ..ports import Executor
 from .surroundings import OnLate, SideFile
 
 if TYPE_CHECKING:
-    from ..kernel.provision import Kernels
+    from ..kernel.provision import Kernels, KernelSpec
 
 
 class LazyKernels:
@@ -33,9 +35,13 @@ class LazyKernels:
         """
         return await self._loaded().start(kernel_name, cwd, os.environ, side_file=side_file, on_late=on_late)
 
+    def spec(self, name: str) -> "KernelSpec | None":
+        """What is installed under this name (blocking); ``None`` also while no kernel has been wanted."""
+        return self._kernels.kernelspecs().get(name) if self._kernels is not None else None
+
     async def names(self) -> set[str]:
         """Installed kernelspecs."""
-        return set(self._loaded().kernelspecs())
+        return set(await anyio.to_thread.run_sync(self._loaded().kernelspecs))
 
     async def aclose(self) -> None:
         """Shut down what was started."""

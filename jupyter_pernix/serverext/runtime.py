@@ -3,7 +3,7 @@
 import json
 import logging
 import os
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +17,11 @@ from .. import config
 from ..config import Settings
 from ..errors import InvalidInput
 from ..events import Stored
-from ..ids import SessionId
 from .bus import Bus
 from .endpoints import Endpoints
 from .incell import InCellExecutions
 from .kernels import LazyKernels
+from .run_notebooks import RunNotebooks
 from .sessions import Sessions, resolved_root
 from .side_files import SideFiles
 from .store import EventStore
@@ -78,13 +78,6 @@ def data_folder_of(options: RuntimeOptions, settings: Settings) -> Path:
     return Path(given).expanduser() if given else Path(jupyter_core.paths.jupyter_data_dir()) / "pernix"
 
 
-def write_record(session_id: SessionId, log_: Sequence[Stored], path: Path) -> None:
-    # Imported here: nbformat costs the start of the server 0.3 s, and the first turn is early enough.
-    from ..kernel.record import run_notebook, write_notebook
-
-    write_notebook(path, run_notebook(session_id, log_))
-
-
 @asynccontextmanager
 async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
     """Everything, ready for requests; on leaving, running turns are interrupted and all is closed.
@@ -121,7 +114,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
             side_files=SideFiles(data_folder / "side"),
             kernels=kernels,
             carry=options.carry or turns.carry,
-            write_record=write_record,
+            write_record=RunNotebooks(kernels).write,
             tasks=tasks,
         )
         sessions = Sessions(around)
