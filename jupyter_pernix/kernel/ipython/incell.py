@@ -156,6 +156,8 @@ def _captured(shell: Any, code: str, sender: "_Sender") -> Iterator[None]:
     before = (sys.stdout, sys.stderr, sys.displayhook, shell.display_pub, shell.displayhook.exec_result)
     own_traceback = shell.__dict__.get("_showtraceback")
     publisher = _Publisher(shell.display_pub, sender)
+    # Entered before our hook is set: the code's own use of the trap is then a nested one, which leaves the hook alone.
+    shell.display_trap.__enter__()
     sys.stdout, sys.stderr = _Stream("stdout", sys.stdout, sender), _Stream("stderr", sys.stderr, sender)
     sys.displayhook = _value_shower(shell, code, publisher, sender)
     shell.display_pub = publisher
@@ -163,6 +165,7 @@ def _captured(shell: Any, code: str, sender: "_Sender") -> Iterator[None]:
     try:
         yield
     finally:
+        shell.display_trap.__exit__(None, None, None)
         sys.stdout, sys.stderr, sys.displayhook, shell.display_pub, shell.displayhook.exec_result = before
         if own_traceback is None:
             del shell._showtraceback

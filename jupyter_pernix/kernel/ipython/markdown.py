@@ -92,4 +92,4 @@ def _plain(text: str) -> str:
     text = _TAG.sub("&lt;", text)
     text = _FENCE_MARK.sub(lambda match: _entities(match.group()), text)
     # Without these there is no link, no picture and no definition of one.
-    return re.sub(r"\](?=[(\[:])", "&#93;", text)
+    return re.sub(r"\](?=[(\[:])", "&#93;", text.replace("![", "&#33;["))

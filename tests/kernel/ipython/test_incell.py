@@ -1,0 +1,170 @@
+"""The agent's code in the user's own cell: what is shown, what is recorded, and what stays as it was."""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+
+from jupyter_pernix.client import Address, Client
+from jupyter_pernix.errors import RequestFailed
+from jupyter_pernix.fold import apply_output
+from jupyter_pernix.kernel.ipython.incell import InCell
+from jupyter_pernix.records import OutputOp
+
+
+class Recorder(Client):
+    """Stands for the server: folds what is posted."""
+
+    def __init__(self) -> None:
+        super().__init__(Address("http://127.0.0.1:9/", "", 0, ""))
+        self.outputs: list[dict[str, Any]] = []
+        self.results: list[dict[str, Any]] = []
+        self.gone = False
+        self.posted = threading.Event()
+
+    def post_outputs(self, execution_id: str, ops: list[dict[str, Any]]) -> None:
+        self.posted.set()
+        if self.gone:
+            raise RequestFailed("no such execution", status=404)
+        for op in ops:
+            apply_output(self.outputs, OutputOp(**op))
+
+    def finish_execution(self, execution_id: str, result: dict[str, Any]) -> None:
+        self.results.append(result)
+
+
+@pytest.fixture
+def shell() -> Iterator[InteractiveShell]:
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance()
+    shell.colors = "nocolor"
+    yield shell
+    assert shell.history_manager is not None
+    shell.history_manager.end_session()
+    InteractiveShell.clear_instance()
+
+
+@pytest.fixture
+def server() -> Recorder:
+    return Recorder()
+
+
+@pytest.fixture
+def incell(shell: InteractiveShell, server: Recorder) -> InCell:
+    return InCell(shell, server)
+
+
+def test_code_sees_and_changes_the_users_variables(shell: InteractiveShell, incell: InCell, server: Recorder):
+    shell.user_ns["x"] = 20
+    result = incell.run("exe_1", "x += 1\ny = x * 2")
+    assert (shell.user_ns["x"], shell.user_ns["y"]) == (21, 42)
+    assert server.results == [result]
+    assert result["status"] == "ok"
+
+
+def test_outputs_are_shown_and_recorded_in_order(incell: InCell, server: Recorder):
+    code = (
+        "import sys\nfrom IPython.display import display, HTML\n"
+        "print('one')\nprint('two', file=sys.stderr)\ndisplay(HTML('<b>three</b>'))\n'four'"
+    )
+    with capture_output() as shown:
+        incell.run("exe_1", code)
+    kinds = [(output["output_type"], output.get("name") or sorted(output["data"])) for output in server.outputs]
+    assert kinds == [
+        ("stream", "stdout"),
+        ("stream", "stderr"),
+        ("display_data", ["text/html", "text/plain"]),
+        ("execute_result", ["text/plain"]),
+    ]
+    assert server.outputs[3]["data"] == {"text/plain": "'four'"}
+    assert (shown.stdout, shown.stderr) == ("one\n", "two\n")
+    assert [output.data["text/plain"] for output in shown.outputs][1] == "'four'"
+
+
+def test_a_semicolon_keeps_a_value_quiet(incell: InCell, server: Recorder):
+    incell.run("exe_1", "1 + 1;")
+    assert server.outputs == []
+
+
+def test_history_and_underscore_stay_the_users(shell: InteractiveShell, incell: InCell):
+    shell.run_cell("10 + 1", store_history=True)
+    before = (shell.execution_count, list(shell.user_ns["In"]), dict(shell.user_ns["Out"]), shell.user_ns["_"])
+    incell.run("exe_1", "'not mine'")
+    after = (shell.execution_count, list(shell.user_ns["In"]), dict(shell.user_ns["Out"]), shell.user_ns["_"])
+    assert after == before
+
+
+@pytest.mark.parametrize(
+    ("code", "ename", "evalue"),
+    [
+        ("1 / 0", "ZeroDivisionError", "division by zero"),
+        ("x = 1 +* 2", "SyntaxError", "invalid syntax"),
+        ("raise LookupError('<b>')", "LookupError", "<b>"),
+    ],
+)
+def test_an_error_is_an_outcome_with_a_traceback(incell: InCell, server: Recorder, code: str, ename: str, evalue: str):
+    result = incell.run("exe_1", code)
+    error = server.outputs[-1]
+    assert (result["status"], result["ename"], error["output_type"], error["ename"]) == ("error", ename, "error", ename)
+    assert evalue in result["evalue"] and evalue in error["evalue"]
+    assert ename in "\n".join(error["traceback"])
+
+
+def test_the_shell_is_as_before_even_after_an_error(shell: InteractiveShell, incell: InCell):
+    import sys
+
+    before = (sys.stdout, sys.stderr, sys.displayhook, shell.display_pub)
+    incell.run("exe_1", "1 / 0")
+    assert (sys.stdout, sys.stderr, sys.displayhook, shell.display_pub) == before
+    assert "_showtraceback" not in shell.__dict__
+
+
+def test_an_interrupt_is_an_outcome_of_its_own(incell: InCell, server: Recorder):
+    result = incell.run("exe_1", "raise KeyboardInterrupt")
+    assert result["status"] == "cancelled"
+    assert server.results == [result]
+
+
+def test_code_that_awaits_runs_while_a_loop_is_running(shell: InteractiveShell, incell: InCell, server: Recorder):
+    shell.autoawait = True
+
+    async def in_a_cell() -> None:
+        incell.run("exe_1", "import asyncio\nawait asyncio.sleep(0)\nprint('awaited')\nz = 5")
+
+    import asyncio
+
+    asyncio.run(in_a_cell())
+    assert shell.user_ns["z"] == 5
+    assert server.outputs == [{"output_type": "stream", "name": "stdout", "text": "awaited\n"}]
+    assert server.results[0]["status"] == "ok"
+
+
+def test_code_is_interrupted_when_the_server_gives_up_on_it(incell: InCell, server: Recorder):
+    server.gone = True
+    result = incell.run("exe_1", "import time\nprint('started')\ntime.sleep(60)")
+    assert result["status"] == "aborted"
+    assert server.results == []
+
+
+def test_code_is_interrupted_when_another_face_stops_it(incell: InCell, server: Recorder):
+    stopper = threading.Thread(target=lambda: (server.posted.wait(10), incell.end("exe_1")))
+    stopper.start()
+    result = incell.run("exe_1", "import time\nprint('started')\ntime.sleep(60)")
+    stopper.join()
+    assert result["status"] == "aborted"
+
+
+def test_the_end_of_another_execution_interrupts_nothing(incell: InCell):
+    incell.end("exe_0")
+    assert incell.run("exe_1", "1")["status"] == "ok"
+
+
+def test_figures_are_shown_and_recorded(incell: InCell, server: Recorder, shell: InteractiveShell):
+    shell.enable_gui = lambda gui=None: None  # type: ignore[method-assign]
+    shell.run_line_magic("matplotlib", "inline")
+    incell.run("exe_1", "import matplotlib.pyplot as plt\nfig, ax = plt.subplots(figsize=(1, 1))\nax.plot([1, 2]);")
+    pictures = [output["data"].get("image/png") for output in server.outputs if output["output_type"] == "display_data"]
+    assert len(pictures) == 1 and pictures[0].startswith("iVBOR")
