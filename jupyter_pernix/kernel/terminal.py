@@ -9,6 +9,8 @@ _MOVES = re.compile(r"(\n|\r|\x08|\x1b\[[0-2]?K)")
 _ESCAPE = r"\x1b\[[0-9;?]*[A-Za-z]"
 _CELL = re.compile(rf"(?:{_ESCAPE})*(?!{_ESCAPE}).(?:(?:{_ESCAPE})+\Z)?|(?:{_ESCAPE})+", re.DOTALL)
 
+_PARTIAL = re.compile(r"\x1b(?:\[[0-9;?]{0,10})?\Z")
+
 
 def _cells(line: str) -> list[str]:
     """The line in characters; an escape sequence belongs to the character after it, the last one to the last character."""
@@ -24,6 +26,8 @@ class TerminalText:
         self._line = ""
         self._column: int | None = None
         """Where the next character goes, in cells of the line; ``None``: at its end."""
+        self._partial = ""
+        """The beginning of an escape sequence whose rest has not come yet."""
         self.changed_from: int | None = None
         """Smallest offset at which a character was overwritten or erased since this was last set to ``None``."""
 
@@ -44,12 +48,15 @@ class TerminalText:
     def split_finished(self) -> "TerminalText":
         """Keep the finished lines here and hand the unfinished one, with its cursor, to a new text."""
         rest = TerminalText()
-        rest._line, rest._column = self._line, self._column
-        self._line, self._column = "", None
+        rest._line, rest._column, rest._partial = self._line, self._column, self._partial
+        self._line, self._column, self._partial = "", None, ""
         return rest
 
     def write(self, text: str) -> None:
-        text = text.replace("\r\n", "\n")
+        text = (self._partial + text).replace("\r\n", "\n")
+        partial = _PARTIAL.search(text) if "\x1b" in text[-12:] else None
+        self._partial = partial.group(0) if partial else ""
+        text = text[: len(text) - len(self._partial)]
         if self._column is None and not ("\r" in text or "\b" in text or "\x1b[" in text):
             self._append(text)
             return
