@@ -1,0 +1,176 @@
+"""What the modes, the scope and the user let a turn do; decided and stored before any effect."""
+
+from pathlib import Path
+
+import pytest
+from agent.acting import Acting, answer
+
+from jupyter_pernix.agent.run import Run
+from jupyter_pernix.agent.testing import MemoryHost, Says, ScriptedModel, call
+from jupyter_pernix.events import ApprovalRequested, PolicyDecided, ToolCallStarted
+from jupyter_pernix.ids import CallId
+from jupyter_pernix.records import ApprovalAnswer, ApprovalChoice, Mode
+
+EVERYTHING = (
+    call("read_file", path="a"),
+    call("list_files"),
+    call("search_files", pattern="a"),
+    call("write_file", path="b", content="b\n"),
+    call("edit_file", path="a", old_text="a", new_text="c"),
+    call("run_code", code="1"),
+    call("run_shell", command="touch c"),
+)
+
+
+@pytest.mark.parametrize("mode", ["ask", "plan"])
+async def test_in_ask_and_plan_nothing_that_writes_or_executes_runs(tmp_path: Path, mode: Mode) -> None:
+    acting = Acting(root=tmp_path, mode=mode, can_ask=True)
+    (acting.space / "a").write_text("a\n")
+    await acting.say([Says(calls=EVERYTHING), answer()])
+
+    assert acting.statuses == ["completed"] * 3 + ["failed"] * 4
+    assert acting.results[3] == (
+        f"Not done: this changes files, and in mode '{mode}' only reading is allowed. "
+        "Say in your answer what you would do; the user can switch to mode 'edit' or 'auto'."
+    )
+    assert sorted(path.name for path in acting.space.iterdir()) == ["a"]
+    assert (acting.space / "a").read_text() == "a\n"
+    assert acting.executor.codes == []
+
+
+async def test_in_edit_code_and_commands_are_asked_about_and_writes_are_not(tmp_path: Path) -> None:
+    acting = Acting(root=tmp_path, mode="edit", answers=[ApprovalAnswer(choice="allow_once")] * 2)
+    (acting.space / "a").write_text("a\n")
+    await acting.say([Says(calls=EVERYTHING), answer()])
+
+    assert acting.statuses == ["completed"] * 7
+    assert [(event.question, event.detail, event.choices) for event in acting.of(ApprovalRequested)] == [
+        ("Run this code in the session's kernel?", "1", ["allow_once", "allow_session", "reject_once"]),
+        ("Run this shell command?", "touch c", ["allow_once", "allow_session", "reject_once"]),
+    ]
+
+
+async def test_in_auto_everything_runs_unasked(acting: Acting) -> None:
+    (acting.space / "a").write_text("a\n")
+    await acting.say([Says(calls=EVERYTHING), answer()])
+
+    assert acting.statuses == ["completed"] * 7
+    assert acting.of(ApprovalRequested) == []
+
+
+async def test_what_would_be_asked_is_refused_when_nobody_is_there(tmp_path: Path) -> None:
+    acting = Acting(root=tmp_path, mode="edit", can_ask=False)
+    await acting.say([Says(calls=(call("run_code", code="1"),)), answer()])
+
+    assert acting.executor.codes == []
+    assert acting.results[0].startswith("Not done: this needs the user's approval and nobody is there to give it.")
+    assert [(event.verdict, event.rule) for event in acting.of(PolicyDecided)] == [("refuse", "nobody_to_ask")]
+
+
+async def test_a_decision_is_stored_before_the_effect(acting: Acting) -> None:
+    await acting.say([Says(calls=(call("run_shell", command="touch x"),)), answer()])
+
+    types = acting.host.types
+    assert types.index("policy.decided") < types.index("tool_call.started")
+    decided = acting.of(PolicyDecided)[0]
+    assert (decided.action, decided.verdict, decided.rule, decided.mode, decided.targets) == (
+        "shell",
+        "allow",
+        "mode:auto:shell",
+        "auto",
+        ["touch x"],
+    )
+
+
+async def test_a_rejection_with_text_is_told_to_the_model_and_the_turn_goes_on(tmp_path: Path) -> None:
+    rejects = ApprovalAnswer(choice="reject_once", text="Use the small file.")
+    acting = Acting(root=tmp_path, mode="edit", answers=[rejects])
+    finished = await acting.say([Says(calls=(call("run_code", code="big()"),)), answer("All right.")])
+
+    assert finished.code == "answered"
+    assert acting.results == ["Not done: the user declined this. The user says: Use the small file."]
+    assert acting.of(ToolCallStarted) == []
+
+
+async def test_a_yes_for_the_session_is_not_asked_again_nor_does_it_cover_other_actions(tmp_path: Path) -> None:
+    answers = [ApprovalAnswer(choice="allow_session"), ApprovalAnswer(choice="reject_once")]
+    acting = Acting(root=tmp_path, mode="edit", answers=answers)
+    codes = (call("run_code", code="1"), call("run_code", code="2"), call("run_shell", command="true"))
+    await acting.say([Says(calls=codes), answer()])
+
+    assert acting.statuses == ["completed", "completed", "failed"]
+    assert [event.rule for event in acting.of(PolicyDecided)] == [
+        "mode:edit:execute",
+        "session:execute",
+        "mode:edit:shell",
+    ]
+
+
+async def test_a_yes_for_the_session_outlives_the_program(tmp_path: Path) -> None:
+    acting = Acting(root=tmp_path, mode="edit", answers=[ApprovalAnswer(choice="allow_session")])
+    await acting.say([Says(calls=(call("run_code", code="1"),)), answer()])
+
+    later = MemoryHost(space=acting.space, side=tmp_path / "side", mode="edit", can_ask=True, log=acting.host.log)
+    turn_id = later.submit("Again")
+    model = ScriptedModel([Says(calls=(call("run_code", code="2"),)), answer()])
+    await Run(later, turn_id, list(later.log), model).carry()
+
+    assert later.fake_executor.codes == ["2"]
+
+
+async def test_a_yes_for_the_session_does_not_outrank_a_mode_that_refuses(tmp_path: Path) -> None:
+    acting = Acting(root=tmp_path, mode="edit", answers=[ApprovalAnswer(choice="allow_session")])
+    await acting.say([Says(calls=(call("run_code", code="1"),)), answer()])
+    acting.host.mode = "plan"
+    await acting.say([Says(calls=(call("run_code", code="2"),)), answer()])
+
+    assert acting.executor.codes == ["1"]
+
+
+class SwitchingHost(MemoryHost):
+    """While it asks, somebody changes the mode."""
+
+    async def ask(self, *, call_id: str, question: str, detail: str, choices: list[ApprovalChoice]) -> ApprovalAnswer:
+        given = await super().ask(call_id=call_id, question=question, detail=detail, choices=choices)
+        self.mode: Mode = "plan"
+        return given
+
+
+async def test_a_yes_counts_for_what_was_asked_under_the_mode_that_holds_when_it_comes(tmp_path: Path) -> None:
+    (tmp_path / "space").mkdir()
+    host = SwitchingHost(
+        space=tmp_path / "space", side=tmp_path / "side", mode="edit", answers=[ApprovalAnswer(choice="allow_once")]
+    )
+    turn_id = host.submit("Do it")
+    await Run(
+        host, turn_id, list(host.log), ScriptedModel([Says(calls=(call("run_code", code="1"),)), answer()])
+    ).carry()
+
+    assert host.fake_executor.codes == []
+    decided = [(event.verdict, event.mode) for event in host.events if isinstance(event, PolicyDecided)]
+    assert decided == [("ask", "edit"), ("refuse", "plan")]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../out.txt", "/etc/passwd", "a/../../out.txt", "~/x", "link/out.txt", ".git/hooks/pre-commit", "sub/.GIT/config"],
+)
+async def test_writes_outside_and_in_protected_folders_are_refused_in_auto(
+    acting: Acting, tmp_path: Path, path: str
+) -> None:
+    (acting.space / "link").symlink_to(tmp_path)
+    (acting.space / "sub").mkdir()
+    await acting.say([Says(calls=(call("write_file", path=path, content="x"),)), answer()])
+
+    assert acting.statuses == ["failed"]
+    assert acting.of(ToolCallStarted) == []
+    assert not (tmp_path / "out.txt").exists()
+
+
+async def test_a_question_shows_what_would_hide(tmp_path: Path) -> None:
+    acting = Acting(root=tmp_path, mode="edit", answers=[ApprovalAnswer(choice="reject_once")])
+    await acting.say([Says(calls=(call("run_shell", command="echo safe\u202e\x1b[2K # \u200b"),)), answer()])
+
+    asked = acting.of(ApprovalRequested)[0]
+    assert asked.detail == "echo safe\\u202e\\x1b[2K # \\u200b"
+    assert asked.call_id == CallId(acting.of(PolicyDecided)[0].call_id)
