@@ -1,0 +1,122 @@
+/** One function for each route of `/pernix/api` that the panel uses. Each throws `RequestFailed` on any other status. */
+import { send, type Transport } from './transport';
+import type {
+  ApprovalAnswer,
+  ApprovalView,
+  Discovery,
+  EndpointCreate,
+  EndpointInfo,
+  LocalModel,
+  LocalStart,
+  LocalStatus,
+  SessionCreate,
+  SessionPatch,
+  SessionSummary,
+  SessionView,
+  TurnAccepted,
+  TurnCreate
+} from './types.gen';
+
+export interface ServerInfo {
+  version: string;
+  last_seq: number;
+}
+
+export interface EndpointList {
+  endpoints: EndpointInfo[];
+  discoveries: Discovery[];
+}
+
+const at = encodeURIComponent;
+
+export class Client {
+  constructor(private readonly _transport: Transport) {}
+
+  info(): Promise<ServerInfo> {
+    return this._json('GET', '', 200);
+  }
+
+  /** All of them, archived ones too. */
+  sessions(): Promise<SessionSummary[]> {
+    return this._json('GET', 'sessions?archived=all', 200);
+  }
+
+  session(id: string): Promise<SessionView> {
+    return this._json('GET', `sessions/${at(id)}`, 200);
+  }
+
+  createSession(body: SessionCreate): Promise<SessionSummary> {
+    return this._json('POST', 'sessions', 201, body);
+  }
+
+  patchSession(id: string, body: SessionPatch): Promise<SessionSummary> {
+    return this._json('PATCH', `sessions/${at(id)}`, 200, body);
+  }
+
+  submitTurn(id: string, body: TurnCreate): Promise<TurnAccepted> {
+    return this._json('POST', `sessions/${at(id)}/turns`, 202, body);
+  }
+
+  async cancelTurn(id: string, turnId: string): Promise<void> {
+    await send(this._transport, 'POST', `sessions/${at(id)}/turns/${at(turnId)}/cancel`, 202, {});
+  }
+
+  resume(id: string): Promise<TurnAccepted> {
+    return this._json('POST', `sessions/${at(id)}/resume`, 202, {});
+  }
+
+  answer(approvalId: string, body: ApprovalAnswer): Promise<ApprovalView> {
+    return this._json('POST', `approvals/${at(approvalId)}`, 200, body);
+  }
+
+  endpoints(): Promise<EndpointList> {
+    return this._json('GET', 'endpoints', 200);
+  }
+
+  addEndpoint(body: EndpointCreate): Promise<EndpointInfo> {
+    return this._json('POST', 'endpoints', 201, body);
+  }
+
+  async removeEndpoint(name: string): Promise<void> {
+    await send(this._transport, 'DELETE', `endpoints/${at(name)}`, 204);
+  }
+
+  discover(): Promise<EndpointList> {
+    return this._json('POST', 'endpoints/discover', 200, {});
+  }
+
+  probe(name: string): Promise<EndpointInfo> {
+    return this._json('POST', `endpoints/${at(name)}/probe`, 200, {});
+  }
+
+  makeDefault(name: string): Promise<EndpointInfo> {
+    return this._json('POST', `endpoints/${at(name)}/default`, 200, {});
+  }
+
+  tour(): Promise<SessionSummary> {
+    return this._json('POST', 'tour', 201, {});
+  }
+
+  localStatus(): Promise<LocalStatus> {
+    return this._json('GET', 'local', 200);
+  }
+
+  startLocal(body: LocalStart): Promise<LocalModel> {
+    return this._json('POST', 'local', 202, body);
+  }
+
+  async stopLocal(): Promise<void> {
+    await send(this._transport, 'DELETE', 'local', 204);
+  }
+
+  /** The full text of a result that was cut. */
+  async sideFile(sessionId: string, name: string): Promise<string> {
+    const response = await send(this._transport, 'GET', `side-files/${at(sessionId)}/${at(name)}`, 200);
+    return response.text();
+  }
+
+  private async _json<T>(method: string, path: string, expected: number, body?: unknown): Promise<T> {
+    const response = await send(this._transport, method, path, expected, body);
+    return response.json();
+  }
+}

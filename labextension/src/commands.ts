@@ -1,0 +1,10 @@
+/** The ids of our commands. */
+export const CommandIDs = {
+  openPanel: 'jupyter-pernix:open-panel',
+  newSession: 'jupyter-pernix:new-session',
+  openSession: 'jupyter-pernix:open-session',
+  openModels: 'jupyter-pernix:open-models',
+  openRecord: 'jupyter-pernix:open-record',
+  stopTurn: 'jupyter-pernix:stop-turn',
+  takeTour: 'jupyter-pernix:take-tour'
+} as const;

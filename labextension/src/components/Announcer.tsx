@@ -1,0 +1,25 @@
+import * as React from 'react';
+import type { SessionView } from '../api/types.gen';
+import { openApprovals } from '../model/reduce';
+import { CODES, plain, STATES } from './words';
+
+function words(view: SessionView): string {
+  const question = openApprovals(view)[0]?.approval;
+  if (question) {
+    return `Needs you: ${plain(question.question)}`;
+  }
+  if (view.state !== 'idle_ready') {
+    return STATES[view.state].label;
+  }
+  const last = view.turns[view.turns.length - 1];
+  return last?.code ? CODES[last.code] : STATES.idle_ready.label;
+}
+
+/** Tells those who cannot see the screen what state the session is in, once for each change. */
+export function Announcer(props: { view: SessionView }): React.JSX.Element {
+  return (
+    <div className="jp-Pernix-announcer" role="log" aria-label="Session status" aria-live="polite">
+      {words(props.view)}
+    </div>
+  );
+}

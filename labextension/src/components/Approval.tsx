@@ -1,0 +1,78 @@
+import * as React from 'react';
+import type { ApprovalChoice, ApprovalView } from '../api/types.gen';
+import { CHOICES, plain } from './words';
+
+export interface ApprovalProps {
+  approval: ApprovalView;
+  /** True when the answer is stored. */
+  onAnswer: (approvalId: string, choice: ApprovalChoice, text: string) => Promise<boolean>;
+}
+
+/** A question about a call: its buttons, or how it was answered. */
+export function Approval(props: ApprovalProps): React.JSX.Element {
+  const { approval } = props;
+  if (approval.choice === null) {
+    return <OpenApproval {...props} />;
+  }
+  const by = approval.by && approval.by !== 'panel' ? ` (${approval.by})` : '';
+  return (
+    <div className="jp-Pernix-answered">
+      {CHOICES[approval.choice].past}
+      {by}
+      {approval.text && `: ${approval.text}`}
+    </div>
+  );
+}
+
+function OpenApproval(props: ApprovalProps): React.JSX.Element {
+  const { approval, onAnswer } = props;
+  const [text, setText] = React.useState('');
+  const [sending, setSending] = React.useState(false);
+  const id = React.useId();
+  const answer = async (choice: ApprovalChoice) => {
+    setSending(true);
+    const stored = await onAnswer(
+      approval.approval_id,
+      choice,
+      choice.startsWith('reject') ? text.trim() : ''
+    );
+    if (!stored) {
+      setSending(false);
+    }
+  };
+  return (
+    <div className="jp-Pernix-approval" role="group" aria-labelledby={id}>
+      <div className="jp-Pernix-question" id={id}>
+        {plain(approval.question)}
+      </div>
+      {approval.detail && <pre className="jp-Pernix-plain">{approval.detail}</pre>}
+      <div className="jp-Pernix-choices">
+        {approval.choices.map((choice, index) => (
+          <button
+            key={choice}
+            type="button"
+            className={index === 0 ? 'jp-Pernix-button jp-mod-accept' : 'jp-Pernix-button'}
+            disabled={sending}
+            onClick={() => void answer(choice)}
+          >
+            {CHOICES[choice].label}
+          </button>
+        ))}
+      </div>
+      <input
+        className="jp-Pernix-input"
+        aria-label="What to do instead"
+        placeholder="What to do instead (goes with Reject)"
+        value={text}
+        disabled={sending}
+        onChange={event => setText(event.target.value)}
+        onKeyDown={event => {
+          if (event.key === 'Enter' && text.trim() && !event.nativeEvent.isComposing) {
+            event.preventDefault();
+            void answer('reject_once');
+          }
+        }}
+      />
+    </div>
+  );
+}

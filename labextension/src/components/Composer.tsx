@@ -1,0 +1,224 @@
+import * as React from 'react';
+import type { EndpointInfo, Mode, SessionView, TurnView } from '../api/types.gen';
+import { Icon, IconButton } from './icons';
+import { count, endpointWords, MODES } from './words';
+
+export interface ComposerProps {
+  view: SessionView;
+  queued: readonly TurnView[];
+  endpoints: readonly EndpointInfo[];
+  /** The text that was not sent before. */
+  draft: string;
+  onDraft: (text: string) => void;
+  /** True when the message is safe; the text stays otherwise. */
+  onSend: (text: string) => Promise<boolean>;
+  onStop: () => void;
+  onWithdraw: (turnId: string) => void;
+  onMode: (mode: Mode) => void;
+  onEndpoint: (name: string) => void;
+  /** Increases when the text field should take the focus. */
+  focus: number;
+}
+
+/** Where the user writes: message, mode, model, context, queue. */
+export function Composer(props: ComposerProps): React.JSX.Element {
+  const { view, queued, draft, onDraft, onSend, onStop } = props;
+  const field = React.useRef<HTMLTextAreaElement>(null);
+  const [text, setText] = React.useState(draft);
+  const [sending, setSending] = React.useState(false);
+  const busy = view.state !== 'idle_ready';
+  const stopping = view.state === 'cancelling' || view.state === 'finalizing';
+
+  React.useEffect(() => setText(draft), [view.session_id]); // eslint-disable-line react-hooks/exhaustive-deps
+  React.useEffect(() => field.current?.focus(), [props.focus]);
+  React.useLayoutEffect(() => {
+    const node = field.current;
+    if (node !== null) {
+      node.style.height = 'auto';
+      node.style.height = `${Math.min(node.scrollHeight + 2, 220)}px`;
+    }
+  }, [text]);
+
+  const write = (value: string) => {
+    setText(value);
+    onDraft(value);
+  };
+  const send = async () => {
+    const message = text.trim();
+    if (!message || sending) {
+      return;
+    }
+    setSending(true);
+    const safe = await onSend(message);
+    setSending(false);
+    if (safe) {
+      // What was typed while it was being sent stays.
+      setText(now => (now.trim() === message ? '' : now));
+      onDraft('');
+    }
+  };
+  const onKeyDown = (event: React.KeyboardEvent) => {
+    if (event.nativeEvent.isComposing) {
+      return;
+    }
+    if (event.key === 'Enter' && !event.shiftKey && !event.altKey && !event.ctrlKey && !event.metaKey) {
+      event.preventDefault();
+      void send();
+    }
+  };
+
+  return (
+    <div className="jp-Pernix-composer">
+      <Queue turns={queued} onWithdraw={props.onWithdraw} />
+      <div className="jp-Pernix-writing">
+        <textarea
+          ref={field}
+          className="jp-Pernix-field"
+          aria-label="Message"
+          placeholder={busy ? 'Write the next message; it waits its turn' : 'What should be done?'}
+          rows={1}
+          value={text}
+          onChange={event => write(event.target.value)}
+          onKeyDown={onKeyDown}
+        />
+        <div className="jp-Pernix-sendRow">
+          {busy && (
+            <button
+              type="button"
+              className="jp-Pernix-send jp-mod-stop"
+              aria-label="Stop"
+              title="Stop (Esc)"
+              disabled={stopping}
+              onClick={onStop}
+            >
+              <Icon name="stop" />
+            </button>
+          )}
+          <button
+            type="button"
+            className="jp-Pernix-send"
+            aria-label="Send"
+            title={busy ? 'Put in the queue (Enter)' : 'Send (Enter)'}
+            disabled={!text.trim() || sending}
+            onClick={() => void send()}
+          >
+            <Icon name="send" />
+          </button>
+        </div>
+      </div>
+      <div className="jp-Pernix-settings">
+        <ModeSelect mode={view.mode} onMode={props.onMode} />
+        <EndpointSelect {...props} />
+        <ContextGauge tokens={view.context_tokens} length={view.context_length} />
+      </div>
+    </div>
+  );
+}
+
+function Queue(props: {
+  turns: readonly TurnView[];
+  onWithdraw: (turnId: string) => void;
+}): React.JSX.Element | null {
+  if (props.turns.length === 0) {
+    return null;
+  }
+  return (
+    <ul className="jp-Pernix-queue" aria-label="Queued messages">
+      {props.turns.map(turn => (
+        <li key={turn.turn_id} className="jp-Pernix-queued">
+          <span className="jp-Pernix-chip">Next</span>
+          <span className="jp-Pernix-queuedText" title={turn.text}>
+            {turn.text}
+          </span>
+          <IconButton icon="close" label="Withdraw" onClick={() => props.onWithdraw(turn.turn_id)} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function ModeSelect(props: { mode: Mode; onMode: (mode: Mode) => void }): React.JSX.Element {
+  const modes = Object.keys(MODES) as Mode[];
+  return (
+    <select
+      className="jp-Pernix-select"
+      aria-label="Mode"
+      title={MODES[props.mode].means}
+      value={props.mode}
+      onChange={event => {
+        const mode = modes.find(name => name === event.target.value);
+        if (mode !== undefined) {
+          props.onMode(mode);
+        }
+      }}
+    >
+      {modes.map(mode => (
+        <option key={mode} value={mode} title={MODES[mode].means}>
+          {MODES[mode].label}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function EndpointSelect(props: Pick<ComposerProps, 'view' | 'endpoints' | 'onEndpoint'>): React.JSX.Element {
+  const { view, endpoints, onEndpoint } = props;
+  const chosen = view.endpoint ?? '';
+  const usual = endpoints.find(entry => entry.default);
+  const choices = endpoints.filter(entry => entry.kind !== 'tour' || entry.name === chosen);
+  const known = choices.some(entry => entry.name === chosen);
+  return (
+    <select
+      className="jp-Pernix-select jp-mod-grow"
+      aria-label="Model"
+      title="Which model answers"
+      value={chosen}
+      onChange={event => onEndpoint(event.target.value)}
+    >
+      {chosen === '' && <option value="">{usual ? endpointWords(usual) : 'Default model'}</option>}
+      {chosen !== '' && !known && <option value={chosen}>{chosen} (not configured)</option>}
+      {choices.map(entry => (
+        <option key={entry.name} value={entry.name} disabled={entry.status === 'failed'}>
+          {endpointWords(entry)}
+          {entry.status === 'failed' ? ' (failed)' : ''}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+export function ContextGauge(props: {
+  tokens: number | null;
+  length: number | null;
+}): React.JSX.Element | null {
+  const { tokens, length } = props;
+  if (tokens === null) {
+    return null;
+  }
+  if (length === null || length <= 0) {
+    return (
+      <span className="jp-Pernix-gauge" title="Tokens in the context; the endpoint does not say how many fit">
+        {count(tokens)}
+      </span>
+    );
+  }
+  const share = Math.min(1, tokens / length);
+  const words = `${Math.round(share * 100)}% of ${count(length)}`;
+  return (
+    <span
+      className={share > 0.85 ? 'jp-Pernix-gauge jp-mod-full' : 'jp-Pernix-gauge'}
+      role="meter"
+      aria-label="Context"
+      aria-valuemin={0}
+      aria-valuemax={length}
+      aria-valuenow={Math.min(tokens, length)}
+      aria-valuetext={words}
+      title={`Context: ${tokens} of ${length} tokens`}
+    >
+      <span className="jp-Pernix-gaugeBar">
+        <span style={{ width: `${share * 100}%` }} />
+      </span>
+      {words}
+    </span>
+  );
+}

@@ -1,0 +1,344 @@
+import * as React from 'react';
+import type { Discovery, EndpointCreate, EndpointInfo, LocalStatus } from '../api/types.gen';
+import { IconButton } from './icons';
+import { bytes, count, plain } from './words';
+
+export interface EndpointsProps {
+  endpoints: readonly EndpointInfo[];
+  discoveries: readonly Discovery[];
+  local: LocalStatus | null;
+  loaded: boolean;
+  busy: string;
+  onTour: () => void;
+  onDiscover: () => void;
+  onAdd: (body: EndpointCreate) => Promise<boolean>;
+  onRemove: (name: string) => void;
+  onProbe: (name: string) => void;
+  onDefault: (name: string) => void;
+  onStartLocal: (path: string) => void;
+  onStopLocal: () => void;
+}
+
+/** Which models there are, and the ways to one. */
+export function Endpoints(props: EndpointsProps): React.JSX.Element {
+  const models = props.endpoints.filter(entry => entry.kind !== 'tour');
+  const usable = models.some(entry => entry.status !== 'failed');
+  return (
+    <div className="jp-Pernix-endpoints">
+      {props.loaded && !usable && (
+        <section className="jp-Pernix-welcome" aria-label="Welcome">
+          <h2>Bring a model, or look first</h2>
+          <p>
+            Pernix works with your own model: any OpenAI-compatible address, a server on this machine, or a
+            model file. Nothing is sent anywhere else.
+          </p>
+        </section>
+      )}
+      <TourCard onTour={props.onTour} disabled={props.busy !== ''} />
+      <div className="jp-Pernix-busy" role="status">
+        {props.busy}
+      </div>
+      {models.length > 0 && (
+        <section aria-label="Models">
+          <h3>Models</h3>
+          <ul className="jp-Pernix-list">
+            {models.map(entry => (
+              <EndpointRow key={entry.name} endpoint={entry} {...props} />
+            ))}
+          </ul>
+        </section>
+      )}
+      <Discoveries {...props} />
+      <AddForm {...props} />
+      <Local {...props} />
+    </div>
+  );
+}
+
+function TourCard(props: { onTour: () => void; disabled: boolean }): React.JSX.Element {
+  return (
+    <section className="jp-Pernix-tour" aria-label="Tour">
+      <div>
+        <strong>See it work in a minute, without a model.</strong> A recorded run of a real task: real files,
+        a real kernel, a recorded voice. <em>It is a recorded tour, not a model.</em>
+      </div>
+      <button
+        type="button"
+        className="jp-Pernix-button jp-mod-accept"
+        disabled={props.disabled}
+        onClick={props.onTour}
+        title="A recorded tour, not a model"
+      >
+        Take the tour
+      </button>
+    </section>
+  );
+}
+
+const STATUS: Record<EndpointInfo['status'], string> = {
+  unknown: 'Not tried yet',
+  ready: 'Ready',
+  limited: 'Works with limits',
+  failed: 'Does not work'
+};
+
+const SOURCES: Record<EndpointInfo['source'], string> = {
+  settings: 'from the settings file',
+  environment: 'from the environment',
+  saved: 'added here',
+  found: 'found on this machine',
+  local: 'served by Pernix',
+  tour: 'recorded tour'
+};
+
+function EndpointRow(props: EndpointsProps & { endpoint: EndpointInfo }): React.JSX.Element {
+  const { endpoint, busy, onRemove, onProbe, onDefault } = props;
+  const name = plain(endpoint.name);
+  return (
+    <li className="jp-Pernix-endpoint" aria-label={name}>
+      <div className="jp-Pernix-endpointHead">
+        <span
+          className={`jp-Pernix-dot jp-mod-${endpoint.status}`}
+          role="img"
+          aria-label={STATUS[endpoint.status]}
+          title={STATUS[endpoint.status]}
+        />
+        <strong>{name}</strong>
+        {endpoint.default && <span className="jp-Pernix-chip">Default</span>}
+        <span className="jp-Pernix-dim">{STATUS[endpoint.status]}</span>
+      </div>
+      <div className="jp-Pernix-dim">
+        {[
+          endpoint.model ? plain(endpoint.model) : 'no model chosen',
+          endpoint.context_length ? `${count(endpoint.context_length)} context` : '',
+          endpoint.base_url,
+          SOURCES[endpoint.source]
+        ]
+          .filter(fact => fact !== '')
+          .join(' · ')}
+      </div>
+      {endpoint.abilities.length > 0 && (
+        <ul className="jp-Pernix-abilities" aria-label={`Abilities of ${name}`}>
+          {endpoint.abilities.map(ability => (
+            <li key={ability.name} className={`jp-mod-${ability.ok}`} title={ability.detail}>
+              {ability.ok === null ? '?' : ability.ok ? '✓' : '✗'} {ABILITIES[ability.name]}
+            </li>
+          ))}
+        </ul>
+      )}
+      {endpoint.hint && <div className="jp-Pernix-hint">{endpoint.hint}</div>}
+      <div className="jp-Pernix-choices">
+        <button
+          type="button"
+          className="jp-Pernix-button"
+          disabled={busy !== ''}
+          onClick={() => onProbe(endpoint.name)}
+        >
+          Test
+        </button>
+        {!endpoint.default && (
+          <button
+            type="button"
+            className="jp-Pernix-button"
+            disabled={busy !== ''}
+            onClick={() => onDefault(endpoint.name)}
+          >
+            Make default
+          </button>
+        )}
+        {endpoint.source === 'saved' && (
+          <IconButton icon="close" label={`Remove ${name}`} onClick={() => onRemove(endpoint.name)} />
+        )}
+      </div>
+    </li>
+  );
+}
+
+const ABILITIES = {
+  reachable: 'reachable',
+  key: 'key accepted',
+  model: 'has the model',
+  streams: 'streams',
+  tools: 'calls tools',
+  json_schema: 'follows a schema'
+} as const;
+
+function Discoveries(props: EndpointsProps): React.JSX.Element {
+  const { discoveries, busy, onDiscover } = props;
+  return (
+    <section aria-label="Servers on this machine">
+      <h3>On this machine</h3>
+      <p className="jp-Pernix-dim">
+        Looks for Ollama, vLLM, SGLang, llama.cpp and LM Studio at their usual local ports.
+      </p>
+      {discoveries.length > 0 && (
+        <ul className="jp-Pernix-found">
+          {discoveries.map(entry => (
+            <li key={entry.base_url}>
+              <span className={`jp-Pernix-dot jp-mod-${entry.found ? 'ready' : 'rest'}`} aria-hidden="true" />
+              {entry.kind} <span className="jp-Pernix-dim">{entry.base_url}</span>{' '}
+              {entry.found ? 'found' : 'not found'}
+              {entry.found && entry.detail && <span className="jp-Pernix-dim"> ({entry.detail})</span>}
+            </li>
+          ))}
+        </ul>
+      )}
+      <button type="button" className="jp-Pernix-button" disabled={busy !== ''} onClick={onDiscover}>
+        Look for local servers
+      </button>
+    </section>
+  );
+}
+
+const EMPTY = { name: '', base_url: '', model: '', api_key: '' };
+
+function nameFrom(url: string): string {
+  const host = /^https?:\/\/([^/:]+)/.exec(url)?.[1] ?? '';
+  return host.replace(/^(api|www)\./, '').split('.')[0] ?? '';
+}
+
+function AddForm(props: EndpointsProps): React.JSX.Element {
+  const [values, setValues] = React.useState(EMPTY);
+  const set = (key: keyof typeof EMPTY) => (event: React.ChangeEvent<HTMLInputElement>) =>
+    setValues(old => ({ ...old, [key]: event.target.value }));
+  const submit = async (event: React.FormEvent) => {
+    event.preventDefault();
+    const name = values.name.trim() || nameFrom(values.base_url);
+    const saved = await props.onAdd({ ...values, base_url: values.base_url.trim(), name });
+    if (saved) {
+      setValues(EMPTY);
+    }
+  };
+  return (
+    <section aria-label="Add a model">
+      <h3>Add a model</h3>
+      <form className="jp-Pernix-form" onSubmit={event => void submit(event)}>
+        <Field label="Address" hint="OpenAI-compatible, usually ends in /v1">
+          <input
+            className="jp-Pernix-input"
+            type="url"
+            required
+            placeholder="http://127.0.0.1:8000/v1"
+            value={values.base_url}
+            onChange={set('base_url')}
+          />
+        </Field>
+        <Field label="Model" hint="Empty: the first it offers">
+          <input className="jp-Pernix-input" value={values.model} onChange={set('model')} />
+        </Field>
+        <Field label="Key" hint="Kept on the server, readable by you alone">
+          <input
+            className="jp-Pernix-input"
+            type="password"
+            autoComplete="off"
+            value={values.api_key}
+            onChange={set('api_key')}
+          />
+        </Field>
+        <Field label="Name" hint="How it is called here">
+          <input
+            className="jp-Pernix-input"
+            placeholder={nameFrom(values.base_url)}
+            value={values.name}
+            onChange={set('name')}
+          />
+        </Field>
+        <button
+          type="submit"
+          className="jp-Pernix-button"
+          disabled={props.busy !== '' || !values.base_url.trim()}
+        >
+          Add and test
+        </button>
+      </form>
+    </section>
+  );
+}
+
+function Field(props: { label: string; hint: string; children: React.ReactElement }): React.JSX.Element {
+  const id = React.useId();
+  return (
+    <div className="jp-Pernix-formRow">
+      <label htmlFor={id}>{props.label}</label>
+      {React.cloneElement(props.children, { id, title: props.hint, 'aria-describedby': `${id}-hint` })}
+      <span className="jp-Pernix-dim" id={`${id}-hint`}>
+        {props.hint}
+      </span>
+    </div>
+  );
+}
+
+function Local(props: EndpointsProps): React.JSX.Element | null {
+  const { local, busy, onStartLocal, onStopLocal } = props;
+  const [path, setPath] = React.useState('');
+  if (local === null) {
+    return null;
+  }
+  const running = local.models.some(model => model.state === 'loading' || model.state === 'ready');
+  return (
+    <section aria-label="Embedded model">
+      <h3>Embedded model</h3>
+      <p className="jp-Pernix-dim">Serves a GGUF file on this machine, for this Jupyter server only.</p>
+      {local.hint && <div className="jp-Pernix-hint">{local.hint}</div>}
+      <ul className="jp-Pernix-list">
+        {local.models.map(model => (
+          <li key={model.path} className="jp-Pernix-endpoint" title={model.path}>
+            <div className="jp-Pernix-endpointHead">
+              <span
+                className={`jp-Pernix-dot jp-mod-${DOTS[model.state]}`}
+                role="img"
+                aria-label={model.state}
+              />
+              <span className="jp-Pernix-rowTitle">
+                {plain(model.path.split(/[\\/]/).pop() ?? model.path)}
+              </span>
+              <span className="jp-Pernix-dim">{bytes(model.size_bytes)}</span>
+            </div>
+            {model.state === 'loading' && (
+              <div className="jp-Pernix-progress" role="progressbar" aria-label="Loading the model" />
+            )}
+            {model.detail && <div className="jp-Pernix-dim">{model.detail}</div>}
+            <div className="jp-Pernix-choices">
+              {model.state === 'ready' || model.state === 'loading' ? (
+                <button type="button" className="jp-Pernix-button" onClick={onStopLocal}>
+                  Stop serving
+                </button>
+              ) : (
+                <button
+                  type="button"
+                  className="jp-Pernix-button"
+                  disabled={!local.installed || running || busy !== ''}
+                  onClick={() => onStartLocal(model.path)}
+                >
+                  Start
+                </button>
+              )}
+            </div>
+          </li>
+        ))}
+      </ul>
+      {local.installed && !running && (
+        <form
+          className="jp-Pernix-pathForm"
+          onSubmit={event => {
+            event.preventDefault();
+            onStartLocal(path.trim());
+          }}
+        >
+          <input
+            className="jp-Pernix-input"
+            aria-label="Path of a GGUF file"
+            placeholder="Path of a .gguf file on the server"
+            value={path}
+            onChange={event => setPath(event.target.value)}
+          />
+          <button type="submit" className="jp-Pernix-button" disabled={!path.trim() || busy !== ''}>
+            Start
+          </button>
+        </form>
+      )}
+    </section>
+  );
+}
+
+const DOTS = { available: 'rest', loading: 'busy', ready: 'ready', failed: 'failed' } as const;

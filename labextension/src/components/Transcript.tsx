@@ -1,0 +1,103 @@
+import * as React from 'react';
+import type { SessionView } from '../api/types.gen';
+import type { Drafts } from '../model/drafts';
+import { useNow } from './hooks';
+import { Icon } from './icons';
+import { Turn, type TurnProps } from './Turn';
+import { duration, secondsBetween, STATES } from './words';
+
+export interface TranscriptProps extends Omit<TurnProps, 'turn' | 'draft' | 'onResume'> {
+  view: SessionView;
+  drafts: Drafts;
+  onResume: () => void;
+  /** Shown while there is no turn yet. */
+  children?: React.ReactNode;
+}
+
+const NEAR = 48;
+
+/** The conversation: it follows what is written unless the reader has scrolled up. */
+export function Transcript(props: TranscriptProps): React.JSX.Element {
+  const { view, drafts, onResume, children, ...handlers } = props;
+  const box = React.useRef<HTMLDivElement>(null);
+  const inner = React.useRef<HTMLDivElement>(null);
+  const follows = React.useRef(true);
+  const [away, setAway] = React.useState(false);
+  const shown = view.turns.filter(turn => turn.started_at !== null || turn.code !== null);
+  const last = shown[shown.length - 1];
+
+  const toEnd = React.useCallback(() => {
+    follows.current = true;
+    setAway(false);
+    box.current?.scrollTo({ top: box.current.scrollHeight });
+  }, []);
+
+  React.useLayoutEffect(toEnd, [toEnd, view.session_id]);
+  React.useEffect(() => {
+    if (inner.current === null || typeof ResizeObserver === 'undefined') {
+      return;
+    }
+    const observer = new ResizeObserver(() => {
+      if (follows.current) {
+        box.current?.scrollTo({ top: box.current.scrollHeight });
+      }
+    });
+    observer.observe(inner.current);
+    return () => observer.disconnect();
+  }, []);
+
+  const onScroll = () => {
+    const node = box.current;
+    if (node !== null) {
+      follows.current = node.scrollHeight - node.scrollTop - node.clientHeight < NEAR;
+      setAway(!follows.current);
+    }
+  };
+
+  return (
+    <div className="jp-Pernix-transcriptFrame">
+      <div
+        className="jp-Pernix-transcript"
+        ref={box}
+        onScroll={onScroll}
+        role="region"
+        aria-label="Conversation"
+        tabIndex={0}
+      >
+        <div ref={inner}>
+          {shown.length === 0 && children}
+          {shown.map(turn => (
+            <Turn
+              key={turn.turn_id}
+              turn={turn}
+              draft={drafts?.turnId === turn.turn_id ? drafts : null}
+              onResume={turn === last && view.state === 'idle_ready' ? onResume : undefined}
+              {...handlers}
+            />
+          ))}
+          <Activity view={view} />
+        </div>
+      </div>
+      {away && (
+        <button type="button" className="jp-Pernix-button jp-Pernix-toEnd" onClick={toEnd}>
+          <Icon name="down" /> Jump to latest
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Activity(props: { view: SessionView }): React.JSX.Element | null {
+  const { view } = props;
+  const { label, tone } = STATES[view.state];
+  const now = useNow(tone === 'busy');
+  if (tone !== 'busy') {
+    return null;
+  }
+  return (
+    <div className="jp-Pernix-activity" aria-hidden="true">
+      <span className="jp-Pernix-pulse" />
+      {label} · {duration(secondsBetween(view.state_since, now))}
+    </div>
+  );
+}

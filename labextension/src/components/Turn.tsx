@@ -1,0 +1,142 @@
+import * as React from 'react';
+import type { CallView, Item, TurnView } from '../api/types.gen';
+import type { StepDraft } from '../model/drafts';
+import { CallCard, type CallCardProps } from './CallCard';
+import { Icon } from './icons';
+import { useRenderers } from './renderers';
+import { CAN_GO_ON, clockTime, CODES, duration, secondsBetween, usageWords } from './words';
+
+export interface TurnProps extends Omit<CallCardProps, 'call'> {
+  turn: TurnView;
+  /** What is being written in this turn now. */
+  draft: StepDraft | null;
+  /** Takes up the work of this turn again; given for the last turn only. */
+  onResume?: (() => void) | undefined;
+}
+
+/** One request and everything that came of it. */
+export const Turn = React.memo(function Turn(props: TurnProps): React.JSX.Element {
+  const { turn, draft, onResume, ...handlers } = props;
+  return (
+    <article className="jp-Pernix-turn" aria-label="Turn" data-code={turn.code ?? ''}>
+      <div className="jp-Pernix-request" role="group" aria-label="Your message">
+        {turn.text}
+      </div>
+      {turn.items.map((item, index) => (
+        <TurnItem key={keyOf(item, index)} item={item} handlers={handlers} />
+      ))}
+      {draft !== null && <Draft draft={draft} />}
+      {turn.code !== null && <Foot turn={turn} onResume={onResume} />}
+    </article>
+  );
+});
+
+function keyOf(item: Item, index: number): string | number {
+  return item.type === 'call' ? item.call_id : index;
+}
+
+function TurnItem(props: { item: Item; handlers: Omit<CallCardProps, 'call'> }): React.JSX.Element | null {
+  const { item, handlers } = props;
+  switch (item.type) {
+    case 'message':
+      return <Message text={item.text} streaming={false} />;
+    case 'thought':
+      return <Thought text={item.text} streaming={false} />;
+    case 'call':
+      return item.tool === 'finish' ? <FinishCall call={item} /> : <CallCard call={item} {...handlers} />;
+    case 'problem':
+      return <Notice text={item.text} hint={item.hint} />;
+  }
+}
+
+/** The answer itself is a message; a call that failed to give one is worth a card. */
+function FinishCall(props: { call: CallView }): React.JSX.Element | null {
+  return props.call.status === 'failed' ? <CallCard call={props.call} /> : null;
+}
+
+const Message = React.memo(function Message(props: {
+  text: string;
+  streaming: boolean;
+}): React.JSX.Element | null {
+  const { Markdown } = useRenderers();
+  if (!props.text.trim()) {
+    return null;
+  }
+  return (
+    <div className="jp-Pernix-message" role="group" aria-label="Answer">
+      <Markdown text={props.text} streaming={props.streaming} />
+    </div>
+  );
+});
+
+function Thought(props: { text: string; streaming: boolean }): React.JSX.Element | null {
+  if (!props.text.trim()) {
+    return null;
+  }
+  return (
+    <details className="jp-Pernix-thought">
+      <summary>
+        <Icon name="think" /> {props.streaming ? 'Thinking…' : 'Thought'}
+      </summary>
+      <div className="jp-Pernix-thoughtText">{props.text}</div>
+    </details>
+  );
+}
+
+export function Notice(props: { text: string; hint: string }): React.JSX.Element {
+  return (
+    <div className="jp-Pernix-notice" role="note">
+      <div>{props.text}</div>
+      {props.hint && <div className="jp-Pernix-hint">{props.hint}</div>}
+    </div>
+  );
+}
+
+function Draft(props: { draft: StepDraft }): React.JSX.Element {
+  const { draft } = props;
+  return (
+    <>
+      <Thought text={draft.thought.text} streaming />
+      <Message text={draft.message.text} streaming />
+      {draft.calls.map((call, index) => (
+        <div key={index} className="jp-Pernix-call jp-mod-draft">
+          <div className="jp-Pernix-callHead">
+            <Icon name="edit" />
+            <span className="jp-Pernix-callTitle">Writing a call: {call.tool || '…'}</span>
+          </div>
+          <pre className="jp-Pernix-plain jp-mod-tail">{call.text.slice(-400)}</pre>
+        </div>
+      ))}
+    </>
+  );
+}
+
+function Foot(props: { turn: TurnView; onResume: (() => void) | undefined }): React.JSX.Element {
+  const { turn, onResume } = props;
+  const { code } = turn;
+  if (code === null) {
+    return <></>;
+  }
+  const facts = [
+    turn.started_at === null ? '' : duration(secondsBetween(turn.started_at, turn.finished_at)),
+    turn.usage === null ? '' : usageWords(turn.usage),
+    turn.model,
+    turn.finished_at === null ? '' : clockTime(turn.finished_at)
+  ].filter(fact => fact !== '');
+  const detail = code === 'answered' ? '' : turn.detail;
+  return (
+    <footer className={`jp-Pernix-foot jp-mod-${code}`}>
+      <span className="jp-Pernix-code">
+        {code === 'answered' && <Icon name="check" />}
+        {CODES[code]}
+        {detail && `: ${detail}`}
+      </span>
+      <span className="jp-Pernix-facts">{facts.join(' · ')}</span>
+      {onResume && CAN_GO_ON.has(code) && (
+        <button type="button" className="jp-Pernix-button" onClick={onResume}>
+          Go on
+        </button>
+      )}
+    </footer>
+  );
+}

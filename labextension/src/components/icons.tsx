@@ -1,0 +1,66 @@
+import * as React from 'react';
+
+const PATHS = {
+  add: 'M8 3v10M3 8h10',
+  archive: 'M2.5 4h11v2.5h-11zM3.5 6.5v6.5h9V6.5M6.5 9h3',
+  back: 'M10 3 5 8l5 5',
+  check: 'm3 8.5 3.5 3.5L13 4.5',
+  chevron: 'm6 3 5 5-5 5',
+  close: 'm4 4 8 8M12 4l-8 8',
+  code: 'm5.5 4.5-4 3.5 4 3.5m5-7 4 3.5-4 3.5',
+  copy: 'M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3',
+  down: 'M8 2.5v10M3.5 8.5 8 13l4.5-4.5',
+  edit: 'm3 13 .7-3L11 2.7 13.3 5 6 12.3z',
+  eye: 'M1.5 8S4 3.5 8 3.5 14.5 8 14.5 8 12 12.5 8 12.5 1.5 8 1.5 8zM8 6a2 2 0 1 0 0 4 2 2 0 0 0 0-4z',
+  insert: 'M2.5 3h11M2.5 13h11M8 5.5v5M5.5 8h5',
+  models: 'M4.5 4.5h7v7h-7zM6.5 2v2.5m3-2.5v2.5m-3 7V14m3-2.5V14M2 6.5h2.5M2 9.5h2.5m7-3H14m-2.5 3H14',
+  notebook: 'M4 2.5h8.5v11H4zM2.5 5H5M2.5 8H5M2.5 11H5M7.5 5.5h3',
+  other: 'M8 2.5 13.5 8 8 13.5 2.5 8z',
+  restore: 'M3 8a5 5 0 1 0 1.6-3.7M3 2.5V5h2.5',
+  search: 'M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM10.5 10.5l3 3',
+  send: 'M8 13V3.5M3.5 8 8 3.5 12.5 8',
+  stop: 'M4 4h8v8H4z',
+  think: 'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11zM8 5v3.5l2 1.5'
+} as const;
+
+export type IconName = keyof typeof PATHS;
+
+export function Icon(props: { name: IconName }): React.JSX.Element {
+  return (
+    <svg
+      className="jp-Pernix-icon"
+      viewBox="0 0 16 16"
+      width="14"
+      height="14"
+      aria-hidden="true"
+      focusable="false"
+    >
+      <path d={PATHS[props.name]} />
+    </svg>
+  );
+}
+
+export interface IconButtonProps {
+  icon: IconName;
+  label: string;
+  onClick: () => void;
+  pressed?: boolean;
+  disabled?: boolean;
+}
+
+/** A button that shows a sign and says its label to those who cannot see it. */
+export function IconButton(props: IconButtonProps): React.JSX.Element {
+  return (
+    <button
+      type="button"
+      className="jp-Pernix-iconButton"
+      aria-label={props.label}
+      title={props.label}
+      aria-pressed={props.pressed}
+      disabled={props.disabled}
+      onClick={props.onClick}
+    >
+      <Icon name={props.icon} />
+    </button>
+  );
+}

@@ -1,0 +1,158 @@
+/** The fixed words of the product for people. Pure. */
+import type {
+  ApprovalChoice,
+  CallStatus,
+  EndpointInfo,
+  Mode,
+  SessionState,
+  TerminalCode,
+  Usage
+} from '../api/types.gen';
+
+/** `busy`: something goes on; `asks`: it waits for the user; `rest`: nothing goes on. */
+export type Tone = 'busy' | 'asks' | 'rest';
+
+export const STATES: Record<SessionState, { label: string; tone: Tone }> = {
+  idle_ready: { label: 'Ready', tone: 'rest' },
+  scouting: { label: 'Planning', tone: 'busy' },
+  processing: { label: 'Working', tone: 'busy' },
+  pause_requested: { label: 'Pausing after this step', tone: 'busy' },
+  paused: { label: 'Paused', tone: 'asks' },
+  awaiting_user: { label: 'Needs you', tone: 'asks' },
+  awaiting_workers: { label: 'Waiting for workers', tone: 'busy' },
+  compacting: { label: 'Making room in the context', tone: 'busy' },
+  finalizing: { label: 'Finishing', tone: 'busy' },
+  cancelling: { label: 'Stopping', tone: 'busy' }
+};
+
+export const CODES: Record<TerminalCode, string> = {
+  answered: 'Answered',
+  cancelled: 'Stopped',
+  interrupted: 'Interrupted',
+  stuck: 'Stuck',
+  budget_rounds: 'Out of rounds',
+  budget_tokens: 'Out of tokens',
+  budget_time: 'Out of time',
+  no_model: 'No model',
+  model_failed: 'The model failed',
+  context_overflow: 'The context is full',
+  internal_error: 'Internal error'
+};
+
+/** Endings after which the same work can be taken up again. */
+export const CAN_GO_ON: ReadonlySet<TerminalCode> = new Set([
+  'interrupted',
+  'budget_rounds',
+  'budget_tokens',
+  'budget_time',
+  'model_failed'
+]);
+
+export const MODES: Record<Mode, { label: string; means: string }> = {
+  ask: { label: 'Ask', means: 'Reads and answers; changes and runs nothing' },
+  plan: { label: 'Plan', means: 'Reads and makes a plan; changes and runs nothing' },
+  edit: { label: 'Edit', means: 'Edits files in its folder; asks before it runs code or commands' },
+  auto: { label: 'Auto', means: 'Edits and runs within its folder and budget without asking' }
+};
+
+export const STATUSES: Record<CallStatus, string> = {
+  pending: 'Waiting',
+  in_progress: 'Running',
+  completed: 'Done',
+  failed: 'Failed',
+  cancelled: 'Cancelled'
+};
+
+export const CHOICES: Record<ApprovalChoice, { label: string; past: string }> = {
+  allow_once: { label: 'Allow once', past: 'Allowed once' },
+  allow_session: { label: 'Allow for this session', past: 'Allowed for this session' },
+  allow_always: { label: 'Always allow', past: 'Allowed always' },
+  reject_once: { label: 'Reject', past: 'Rejected' },
+  reject_always: { label: 'Always reject', past: 'Rejected always' }
+};
+
+export function endpointWords(endpoint: EndpointInfo): string {
+  if (endpoint.kind === 'tour') {
+    return 'Recorded tour (not a model)';
+  }
+  return endpoint.model ? `${endpoint.model} · ${endpoint.name}` : endpoint.name;
+}
+
+export function duration(seconds: number): string {
+  if (seconds < 1) {
+    return `${Math.round(seconds * 1000)} ms`;
+  }
+  if (seconds < 10) {
+    return `${seconds.toFixed(1)} s`;
+  }
+  if (seconds < 60) {
+    return `${Math.round(seconds)} s`;
+  }
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) {
+    return `${minutes} min ${Math.floor(seconds % 60)} s`;
+  }
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+export function secondsBetween(from: string | null, to: string | number | null): number {
+  if (from === null || to === null) {
+    return 0;
+  }
+  const end = typeof to === 'number' ? to : Date.parse(to);
+  return Math.max(0, (end - Date.parse(from)) / 1000);
+}
+
+/** 8192 → 8.2k */
+export function count(value: number): string {
+  if (value < 1000) {
+    return String(value);
+  }
+  return value < 1_000_000 ? `${trim(value / 1000)}k` : `${trim(value / 1_000_000)}M`;
+}
+
+export function bytes(value: number): string {
+  if (value < 1e6) {
+    return `${Math.ceil(value / 1e3)} kB`;
+  }
+  return value < 1e9 ? `${Math.round(value / 1e6)} MB` : `${trim(value / 1e9)} GB`;
+}
+
+function trim(value: number): string {
+  return value.toFixed(1).replace(/\.0$/, '');
+}
+
+export function usageWords(usage: Usage): string {
+  if (usage.prompt_tokens === null && usage.completion_tokens === null) {
+    return '';
+  }
+  const cached = usage.cached_tokens ? ` (${count(usage.cached_tokens)} cached)` : '';
+  return `${count(usage.prompt_tokens ?? 0)} in${cached}, ${count(usage.completion_tokens ?? 0)} out`;
+}
+
+export function clockTime(iso: string): string {
+  return new Date(iso).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+}
+
+/** `now` in milliseconds. */
+export function ago(iso: string, now: number): string {
+  const seconds = secondsBetween(iso, now);
+  if (seconds < 60) {
+    return 'just now';
+  }
+  if (seconds < 3600) {
+    return `${Math.floor(seconds / 60)} min ago`;
+  }
+  if (seconds < 86_400) {
+    return `${Math.floor(seconds / 3600)} h ago`;
+  }
+  return new Date(iso).toLocaleDateString();
+}
+
+/** Control and direction characters made visible, so that a name cannot pretend to be another. */
+export function plain(text: string): string {
+  return text.replace(
+    /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, // eslint-disable-line no-control-regex
+    character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  );
+}

@@ -1,0 +1,11 @@
+import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { commands } from './plugins/commands';
+import { renderers } from './plugins/renderers';
+import { sessions } from './plugins/sessions';
+import { workspace } from './plugins/workspace';
+
+export * from './tokens';
+
+const plugins: JupyterFrontEndPlugin<unknown>[] = [sessions, renderers, workspace, commands];
+
+export default plugins;

@@ -1,0 +1,135 @@
+import type { Client } from '../api/client';
+import { asTrouble, type Trouble } from '../api/transport';
+import type { ApprovalChoice, SessionPatch, SessionView, TurnView } from '../api/types.gen';
+import { Observable } from './observable';
+import { emptyView, reduce, reduceAll, type AnyStored } from './reduce';
+
+/** One session that somebody looks at: its folded log, kept current by `take`. */
+export class SessionModel extends Observable {
+  constructor(
+    private readonly _client: Client,
+    readonly sessionId: string
+  ) {
+    super();
+    this._view = emptyView(sessionId);
+    void this.reload();
+  }
+
+  get view(): SessionView {
+    return this._view;
+  }
+
+  /** False until the log was read for the first time. */
+  get loaded(): boolean {
+    return this._loaded;
+  }
+
+  /** What went wrong last, until it is dismissed or something works. */
+  get trouble(): Trouble | null {
+    return this._trouble;
+  }
+
+  /** The turn that is being carried out, if any. */
+  get running(): TurnView | undefined {
+    return this._view.turns.find(turn => turn.started_at !== null && turn.code === null);
+  }
+
+  /** Turns that wait for their place. */
+  get queued(): TurnView[] {
+    return this._view.turns.filter(turn => turn.started_at === null && turn.code === null);
+  }
+
+  /** Read the whole session again; events that come meanwhile are kept for after it. */
+  reload(): Promise<void> {
+    this._reading ??= this._read().finally(() => (this._reading = null));
+    return this._reading;
+  }
+
+  /** Fold one stored event of this session. */
+  take(event: AnyStored): void {
+    if (this._waiting !== null) {
+      this._waiting.push(event);
+      return;
+    }
+    this._view = reduce(this._view, event);
+    this.emitChanged();
+  }
+
+  /** Say that the drafts changed, which are kept beside the session. */
+  touch(): void {
+    this.emitChanged();
+  }
+
+  dismiss(): void {
+    this._trouble = null;
+    this.emitChanged();
+  }
+
+  /** True when the message is safe on the server; otherwise `trouble` says why not. */
+  send(text: string): Promise<boolean> {
+    return this._try(() => this._client.submitTurn(this.sessionId, { text, origin: 'panel' }));
+  }
+
+  /** Stop the running turn; without one there is nothing to do. */
+  stop(): Promise<boolean> {
+    const turn = this.running;
+    return turn === undefined ? Promise.resolve(true) : this.withdraw(turn.turn_id);
+  }
+
+  /** Cancel a turn: a running one stops, a queued one is taken out. */
+  withdraw(turnId: string): Promise<boolean> {
+    return this._try(() => this._client.cancelTurn(this.sessionId, turnId));
+  }
+
+  resume(): Promise<boolean> {
+    return this._try(() => this._client.resume(this.sessionId));
+  }
+
+  answer(approvalId: string, choice: ApprovalChoice, text: string): Promise<boolean> {
+    return this._try(() => this._client.answer(approvalId, { choice, text }));
+  }
+
+  configure(patch: SessionPatch): Promise<boolean> {
+    return this._try(() => this._client.patchSession(this.sessionId, patch));
+  }
+
+  sideFile(name: string): Promise<string> {
+    return this._client.sideFile(this.sessionId, name);
+  }
+
+  private async _read(): Promise<void> {
+    this._waiting = [];
+    try {
+      const view = await this._client.session(this.sessionId);
+      if (this.isDisposed) {
+        return;
+      }
+      this._view = reduceAll(view, this._waiting);
+      this._loaded = true;
+      this._waiting = null;
+      this._trouble = null;
+    } catch (error) {
+      this._trouble = asTrouble(error);
+    }
+    this.emitChanged();
+  }
+
+  private async _try(action: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await action();
+      this._trouble = null;
+      return true;
+    } catch (error) {
+      this._trouble = asTrouble(error);
+      return false;
+    } finally {
+      this.emitChanged();
+    }
+  }
+
+  private _view: SessionView;
+  private _loaded = false;
+  private _trouble: Trouble | null = null;
+  private _reading: Promise<void> | null = null;
+  private _waiting: AnyStored[] | null = [];
+}

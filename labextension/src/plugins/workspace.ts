@@ -1,0 +1,86 @@
+import { ILayoutRestorer, type JupyterFrontEnd, type JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { Notification } from '@jupyterlab/apputils';
+import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
+import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import type { Mode } from '../api/types.gen';
+import { MODES } from '../components/words';
+import { BrowserStore } from '../panels/store';
+import { Workspace } from '../panels/workspace';
+import { WorkspaceModel } from '../panels/workspace/model';
+import { IRenderers, ISessions, IWorkspace } from '../tokens';
+
+const ID = 'jupyter_pernix:plugin';
+
+function isMode(value: unknown): value is Mode {
+  return typeof value === 'string' && value in MODES;
+}
+
+function kernelsOf(app: JupyterFrontEnd): ReadonlyMap<string, string> {
+  const specs = app.serviceManager.kernelspecs.specs?.kernelspecs ?? {};
+  return new Map(Object.entries(specs).map(([name, spec]) => [name, spec?.display_name ?? name]));
+}
+
+export const workspace: JupyterFrontEndPlugin<IWorkspace> = {
+  id: ID,
+  description: 'The panel of the agent workspace.',
+  autoStart: true,
+  provides: IWorkspace,
+  requires: [ISessions, IRenderers],
+  optional: [ILayoutRestorer, ISettingRegistry, IDefaultFileBrowser],
+  activate: (
+    app: JupyterFrontEnd,
+    { model: sessions }: ISessions,
+    { renderers }: IRenderers,
+    restorer: ILayoutRestorer | null,
+    registry: ISettingRegistry | null,
+    files: IDefaultFileBrowser | null
+  ): IWorkspace => {
+    let settings: ISettingRegistry.ISettings | null = null;
+    registry?.load(ID).then(
+      loaded => (settings = loaded),
+      error => console.error('jupyter_pernix: its settings could not be read', error)
+    );
+    const setting = (key: string): unknown => settings?.composite[key];
+    const model = new WorkspaceModel(sessions, new BrowserStore(app.serviceManager.serverSettings.baseUrl), {
+      folder: () => (setting('followFileBrowser') === false ? '' : folderOf(files)),
+      mode: () => {
+        const mode = setting('mode');
+        return isMode(mode) ? mode : null;
+      }
+    });
+    const openFile = (path: string) => {
+      app.commands.execute('docmanager:open', { path }).catch(() => {
+        Notification.warning(`${path} could not be opened. Has it been moved or deleted?`);
+      });
+    };
+    const widget = new Workspace(model, { openFile, kernels: () => kernelsOf(app) }, renderers);
+    app.shell.add(widget, 'right', { rank: 500, type: 'Pernix' });
+    restorer?.add(widget, widget.id);
+    return faceOf(app, widget);
+  }
+};
+
+/** The drive's name, if any, is no part of a path on the server. */
+function folderOf(files: IDefaultFileBrowser | null): string {
+  const path = files?.model.path ?? '';
+  return path.includes(':') ? '' : path;
+}
+
+function faceOf(app: JupyterFrontEnd, widget: Workspace): IWorkspace {
+  const { model } = widget;
+  const shown = () => (model.place.at === 'session' ? model.sessions.session(model.place.sessionId) : null);
+  return {
+    show: () => app.shell.activateById(widget.id),
+    open: sessionId => {
+      model.open(sessionId);
+      app.shell.activateById(widget.id);
+    },
+    create: () => model.create(),
+    tour: () => model.tour(),
+    showModels: () => model.showModels(),
+    stop: async () => {
+      await shown()?.stop();
+    },
+    recordPath: () => shown()?.view.record_path ?? ''
+  };
+}

@@ -1,0 +1,41 @@
+import {
+  type IRenderMimeRegistry,
+  RenderMimeRegistry,
+  standardRendererFactories
+} from '@jupyterlab/rendermime';
+import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
+import { guard, withoutDiagrams } from './guard';
+
+/** JupyterLab's sanitiser, and after it our guard. */
+class GuardedSanitizer implements IRenderMime.ISanitizer {
+  constructor(private readonly _inner: IRenderMime.ISanitizer) {}
+
+  readonly allowNamedProperties = false;
+  readonly allowCommandLinker = false;
+
+  getAutolink(): boolean {
+    return this._inner.getAutolink?.() ?? true;
+  }
+
+  sanitize(dirty: string, options?: IRenderMime.ISanitizerOptions): string {
+    return guard(this._inner.sanitize(dirty, options));
+  }
+}
+
+const RUNS_SCRIPTS = 'application/javascript';
+
+/**
+ * A registry for what a model wrote and for what its code printed. It knows the standard types only: a renderer of another extension
+ * may load data by an address in the output.
+ */
+export function guardedRegistry(base: IRenderMimeRegistry): IRenderMimeRegistry {
+  const { markdownParser, latexTypesetter } = base;
+  return new RenderMimeRegistry({
+    initialFactories: standardRendererFactories.filter(factory => !factory.mimeTypes.includes(RUNS_SCRIPTS)),
+    sanitizer: new GuardedSanitizer(base.sanitizer),
+    ...(latexTypesetter ? { latexTypesetter } : {}),
+    ...(markdownParser
+      ? { markdownParser: { render: text => markdownParser.render(withoutDiagrams(text)) } }
+      : {})
+  });
+}

@@ -1,0 +1,43 @@
+import { Token } from '@lumino/coreutils';
+import type { Renderers } from './components/renderers';
+import type { SessionsModel } from './model/sessions';
+
+/** The sessions of this server, kept current by one stream for the whole tab. */
+export interface ISessions {
+  readonly model: SessionsModel;
+}
+
+export const ISessions = new Token<ISessions>(
+  'jupyter_pernix:ISessions',
+  'The sessions of the agent workspace.'
+);
+
+/** How components draw Markdown, code and outputs with JupyterLab's means. */
+export interface IRenderers {
+  readonly renderers: Renderers;
+}
+
+export const IRenderers = new Token<IRenderers>(
+  'jupyter_pernix:IRenderers',
+  'Draws what agents wrote and what their code printed, untrusted.'
+);
+
+/** What can be asked of the panel. */
+export interface IWorkspace {
+  /** Bring the panel into sight. */
+  show(): void;
+  /** Show a session. */
+  open(sessionId: string): void;
+  create(): Promise<void>;
+  tour(): Promise<void>;
+  showModels(): void;
+  /** Stop the turn of the session that the panel shows. */
+  stop(): Promise<void>;
+  /** Path of the run notebook of the session that the panel shows, '' when it shows none. */
+  recordPath(): string;
+}
+
+export const IWorkspace = new Token<IWorkspace>(
+  'jupyter_pernix:IWorkspace',
+  'The panel of the agent workspace.'
+);
