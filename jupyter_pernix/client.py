@@ -231,6 +231,30 @@ class Client:
             connection.close()
 
 
+class TurnEnd:
+    """Tells from the events of a session when one of its turns is over and its run notebook written, which is when the session
+    is idle again."""
+
+    def __init__(self, turn_id: str) -> None:
+        self._turn_id = turn_id
+        self._started = False
+        self.finished: JSON | None = None
+        """The ``turn.finished`` event, once it has come."""
+
+    def reached(self, event: JSON) -> bool:
+        """True from the event on after which nothing more belongs to the turn. A turn that never started has no idle state to
+        come back to."""
+        if event.get("turn_id") != self._turn_id:
+            return False
+        if event["type"] == "turn.started":
+            self._started = True
+        elif event["type"] == "turn.finished":
+            self.finished = event
+            return not self._started
+        idle = event["type"] == "session.state_changed" and event["after"] == "idle_ready"
+        return idle and self.finished is not None
+
+
 def _messages(response: http.client.HTTPResponse) -> Iterator[Message]:
     """Server-sent events, decoded; an unfinished one at the end is dropped."""
     kind, data = "message", list[str]()

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from ..client import JSON, Client
+from ..client import JSON, Client, TurnEnd
 from ..errors import RequestFailed, ServerError
 from ..livetext import neutral
 from ..records import EXIT_CODES, TerminalCode
@@ -34,8 +34,10 @@ class Follow:
     seconds: float | None = None
     timed_out: bool = False
     screen: Screen = field(init=False)
+    end: TurnEnd = field(init=False)
 
     def __post_init__(self) -> None:
+        self.end = TurnEnd(self.turn_id)
         self.screen = Screen(self.turn_id)
 
     def to_the_end(self) -> int:
@@ -66,22 +68,25 @@ class Follow:
             self.client.cancel(self.session_id, self.turn_id)
 
     def _read(self) -> int:
+        """Until the turn is over and its notebook is written."""
         for message in self.client.events(self.after, self.session_id):
             if message.kind == "delta" and not self.as_json:
                 self.screen.delta(message.data)
-            if message.kind != "pernix":
-                continue
-            event = message.data
-            self.after = int(event["seq"])
-            if self.as_json:
-                print(msgspec.json.encode(event).decode(), flush=True)
-            else:
-                self.screen.event(event)
-            if event["type"] == "approval.requested" and event["turn_id"] == self.turn_id:
-                self._answer(event)
-            if event["type"] == "turn.finished" and event["turn_id"] == self.turn_id:
-                return self._exit_code(event)
-        raise AssertionError("the stream of events has no end")
+            if message.kind == "pernix":
+                self.after = int(message.data["seq"])
+                self._event(message.data)
+                if self.end.reached(message.data):
+                    break
+        assert self.end.finished is not None
+        return self._exit_code(self.end.finished)
+
+    def _event(self, event: JSON) -> None:
+        if self.as_json:
+            print(msgspec.json.encode(event).decode(), flush=True)
+        else:
+            self.screen.event(event)
+        if event["type"] == "approval.requested" and event["turn_id"] == self.turn_id:
+            self._answer(event)
 
     def _exit_code(self, event: JSON) -> int:
         if self.timed_out:

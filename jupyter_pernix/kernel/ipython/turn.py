@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ...client import JSON, Client, Message
+from ...client import JSON, Client, Message, TurnEnd
 from ...errors import RequestFailed
 from ...livetext import neutral
 from .incell import InCell, interrupt_main_thread
@@ -69,7 +69,7 @@ class CellTurn:
         self._client, self._session_id, self._turn_id = client, session_id, turn_id
         self._after, self._view, self._incell = after, view, incell
         self._ask, self._panel = ask, panel
-        self._messages: queue.SimpleQueue[Message | BaseException] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[Message | BaseException | None] = queue.SimpleQueue()
         self._left = False
         self._asking = ""
         self._lock = threading.Lock()
@@ -110,12 +110,14 @@ class CellTurn:
     # ---- the listening thread -------------------------------------------------------------------------------------------
 
     def _listen(self) -> None:
+        end = TurnEnd(self._turn_id)
         try:
             for message in self._client.events(self._after, self._session_id):
                 self._messages.put(message)
                 if message.kind == "pernix":
                     self._wake_for(message.data)
-                if self._left or self._is_end(message):
+                if self._left or (message.kind == "pernix" and end.reached(message.data)):
+                    self._messages.put(None)
                     return
         except Exception as exc:  # the edge of the thread: the cell raises it
             self._messages.put(exc)
@@ -129,14 +131,11 @@ class CellTurn:
                 self._asking = ""
                 interrupt_main_thread()
 
-    def _is_end(self, message: Message) -> bool:
-        event = message.data
-        return message.kind == "pernix" and event["type"] == "turn.finished" and event["turn_id"] == self._turn_id
-
     # ---- the cell's thread ----------------------------------------------------------------------------------------------
 
     def _work(self, until: float | None) -> None:
-        while self._finished is None:
+        """Until the listening thread has seen the end of the turn."""
+        while True:
             try:
                 message = self._messages.get(timeout=0.1)
             except queue.Empty:
@@ -144,6 +143,8 @@ class CellTurn:
                 if until is not None and time.monotonic() > until:
                     raise CellStopped("the server did not say that the turn has ended") from None
                 continue
+            if message is None:
+                return
             if isinstance(message, BaseException):
                 raise message
             if message.kind == "delta":

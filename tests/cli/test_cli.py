@@ -1,0 +1,272 @@
+"""The command line against a real server and a scripted model, as a person or a script runs it."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.lab import Lab
+from support.model_server import ModelServer
+from support.watch import wait_event
+
+pytestmark = [pytest.mark.server, pytest.mark.timeout(120)]
+
+COMMAND = [sys.executable, "-m", "jupyter_pernix.cli"]
+
+
+def call(name: str, **arguments: Any) -> dict[str, Any]:
+    return {"tool_calls": [{"name": name, "arguments": arguments}]}
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ModelServer]:
+    with ModelServer(program="builtin:echo") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def lab(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    home, root = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("root")
+    arguments = ["--ServerApp.jpserver_extensions=jupyter_pernix=True"]
+    with Lab(home=home, root=root, endpoint=model.url, arguments=arguments) as server:
+        yield server
+
+
+@pytest.fixture
+def script(model: ModelServer) -> Any:
+    def say(*turns: dict[str, Any]) -> None:
+        model.ctl("reset", {})
+        model.ctl("script", {"turns": list(turns), "advance": "assistant_messages", "on_end": "last"})
+
+    return say
+
+
+def pernix(lab: Lab, *arguments: str, cwd: Path | None = None, timeout: float = 90) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        cwd=cwd or lab.root,
+        env=lab.environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+
+
+def session_of(text: str) -> str:
+    found = re.search(r"ses_\w+", text)
+    assert found is not None, text
+    return found.group()
+
+
+def test_the_answer_alone_is_on_stdout(lab: Lab, script: Any):
+    (lab.root / "a.txt").write_text("one\ntwo\n")
+    script({"text": "I read it.", **call("read_file", path="a.txt")}, {"text": "It has **two** lines.\nThat is all."})
+    done = pernix(lab, "run", "How long is a.txt?")
+    assert (done.returncode, done.stdout) == (0, "I read it.\nIt has **two** lines.\nThat is all.\n")
+    assert re.search(r"✓ .*a\.txt.* \d\.\d s", done.stderr)
+    view = lab.client().session(session_of(done.stderr))
+    assert view["turns"][0]["origin"] == "cli"
+    assert (lab.root / view["record_path"]).is_file()
+
+
+def test_json_prints_each_stored_event_once_in_order(lab: Lab, script: Any):
+    script({"text": "Hello."})
+    done = pernix(lab, "run", "Greet me", "--json", "--mode", "ask")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    stored = list(lab.client().past_events(events[0]["session_id"]))
+    assert events == stored
+    assert [events[0]["type"], events[-1]["type"]] == ["session.created", "session.state_changed"]
+    assert [event["code"] for event in events if event["type"] == "turn.finished"] == ["answered"]
+
+
+def test_a_session_goes_on_with_its_history(lab: Lab, script: Any):
+    script({"text": "First."}, {"text": "Second."})
+    first = pernix(lab, "run", "one")
+    second = pernix(lab, "run", "two", "--session", session_of(first.stderr))
+    assert (first.stdout, second.stdout) == ("First.\n", "Second.\n")
+    assert len(lab.client().session(session_of(second.stderr))["turns"]) == 2
+
+
+def test_what_has_to_be_asked_is_refused_when_nobody_is_there(lab: Lab, script: Any):
+    script(call("run_shell", command="touch made"), {"text": "I may not."})
+    done = pernix(lab, "run", "Make a file", "--mode", "edit")
+    assert (done.returncode, done.stdout) == (0, "I may not.\n")
+    assert "✗" in done.stderr
+    assert not (lab.root / "made").exists()
+
+
+def test_a_person_at_a_terminal_is_asked(lab: Lab, script: Any):
+    script(call("run_shell", command="touch asked-for"), {"text": "Made."})
+    control, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, "run", "Make a file", "--mode", "edit"],
+        cwd=lab.root,
+        env=lab.environ | {"TERM": "xterm"},
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+    )
+    os.close(terminal)
+    seen = read_until(control, "instead: ")
+    assert "touch asked-for" in seen
+    os.write(control, b"y\n")
+    seen = read_until(control, "notebook")
+    os.close(control)
+    assert process.wait(30) == 0
+    assert "Made." in seen
+    assert (lab.root / "asked-for").exists()
+
+
+def read_until(control: int, mark: str) -> str:
+    seen = b""
+    while mark.encode() not in seen:
+        try:
+            chunk = os.read(control, 4096)
+        except OSError:
+            chunk = b""
+        assert chunk, seen.decode(errors="replace")
+        seen += chunk
+    return seen.decode(errors="replace")
+
+
+def test_nothing_that_a_model_or_tool_says_can_steer_the_terminal(lab: Lab, script: Any):
+    (lab.root / "evil.txt").write_text("x\n")
+    script(
+        {"text": "\x1b]0;title\x07\x1b[2J", **call("read_file", path="no\x1b[31m-such-file")},
+        {"text": "done\x1b[8m hidden \u202e"},
+    )
+    done = pernix(lab, "run", "\x1b[1mGo")
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", done.stdout + done.stderr)
+    shown = pernix(lab, "show", session_of(done.stderr))
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", shown.stdout)
+
+
+def test_a_model_that_fails_gives_its_exit_code_and_says_why(lab: Lab):
+    done = pernix(lab, "run", "Hello", "--endpoint", "http://127.0.0.1:9/v1", "--model", "none")
+    assert done.returncode in (3, 4)
+    assert "127.0.0.1:9" in done.stderr
+    names = [endpoint["name"] for endpoint in lab.client().endpoints()["endpoints"]]
+    assert "run-127-0-0-1-9" not in names
+
+
+def test_an_address_serves_one_turn(lab: Lab, model: ModelServer, script: Any):
+    script({"text": "From the address."})
+    done = pernix(lab, "run", "Hello", "--endpoint", model.url, "--model", "scripted-1")
+    assert (done.returncode, done.stdout) == (0, "From the address.\n")
+
+
+def test_a_turn_that_takes_too_long_is_stopped(lab: Lab, script: Any):
+    script({"text": "Never said.", "first_token_ms": 60_000})
+    done = pernix(lab, "run", "Be slow", "--timeout", "1.5")
+    assert done.returncode == 9
+    assert "it took longer than --timeout 1.5 s" in done.stderr
+    assert lab.client().session(session_of(done.stderr))["turns"][0]["code"] == "cancelled"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_stops_the_turn(lab: Lab, script: Any, number: signal.Signals):
+    script({"text": "Never said.", "first_token_ms": 60_000})
+    process = subprocess.Popen(
+        [*COMMAND, "run", "Be slow", "--json"], cwd=lab.root, env=lab.environ, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    session_id = json.loads(process.stdout.readline())["session_id"]
+    wait_event(lab.client(), session_id, "step.started")
+    process.send_signal(number)
+    rest, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert [json.loads(line)["code"] for line in rest.splitlines() if '"turn.finished"' in line] == ["cancelled"]
+
+
+def test_a_folder_elsewhere_is_refused_with_what_to_do(lab: Lab, tmp_path: Path):
+    done = pernix(lab, "run", "Hello", cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"{tmp_path} is not under {lab.root}" in done.stderr
+    assert pernix(lab, "run", "Hello", "--space", "nowhere").returncode == 2
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["run"], ["run", ""], ["run", "x", "--mode", "mad"], ["run", "x", "--model", "m"]]
+)
+def test_bad_usage_is_exit_code_2(lab: Lab, arguments: list[str]):
+    assert pernix(lab, *arguments).returncode == 2
+
+
+def test_an_unknown_session_is_named(lab: Lab):
+    done = pernix(lab, "show", "ses_none")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "'ses_none'" in done.stderr
+
+
+def test_sessions_are_listed_and_shown(lab: Lab, script: Any):
+    script(call("list_files", path="."), {"text": "Nothing *here*."})
+    session_id = session_of(pernix(lab, "run", "Look around", "--title", "A look").stderr)
+    listed = pernix(lab, "sessions").stdout.splitlines()
+    assert listed[0].startswith(session_id) and listed[0].endswith("A look")
+    rows = [json.loads(line) for line in pernix(lab, "sessions", "--json").stdout.splitlines()]
+    assert rows[0]["session_id"] == session_id
+    shown = pernix(lab, "show", session_id[:-2]).stdout
+    assert "> Look around" in shown and "Nothing *here*." in shown and "✓" in shown
+    events = [json.loads(line) for line in pernix(lab, "show", session_id, "--json").stdout.splitlines()]
+    assert events == list(lab.client().past_events(session_id))
+
+
+def test_endpoints_are_listed_added_and_removed(lab: Lab, model: ModelServer):
+    added = pernix(lab, "endpoints", "add", "mine", model.url, "--model", "scripted-1")
+    assert added.returncode == 0 and "mine: scripted-1" in added.stdout
+    assert "mine" in pernix(lab, "endpoints").stdout
+    assert pernix(lab, "endpoints", "remove", "mine").returncode == 0
+    assert "mine" not in pernix(lab, "endpoints").stdout
+
+
+def test_doctor_looks_through_the_running_server(lab: Lab):
+    done = pernix(lab, "doctor", "--json")
+    findings = {finding["name"]: finding for finding in map(json.loads, done.stdout.splitlines())}
+    assert findings["server"]["status"] == "ok" and str(lab.root) in findings["server"]["detail"]
+    assert {"versions", "settings", "server extension", "browser extension", "server"} < set(findings)
+    assert done.returncode == int(any(finding["status"] == "problem" for finding in findings.values()))
+    assert lab.token not in done.stdout
+
+
+def test_doctor_names_a_setting_that_is_wrong(isolated_home: Path):
+    settings = Path(os.environ["JUPYTER_CONFIG_DIR"]) / "pernix" / "config.toml"
+    settings.parent.mkdir()
+    settings.write_text('mod = "auto"\n')
+    done = subprocess.run([*COMMAND, "doctor", "--no-start"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "unknown setting 'mod'; did you mean 'mode'?" in done.stdout
+
+
+def test_magics_are_loaded_by_themselves_only_when_wanted(isolated_home: Path):
+    def magics(action: str) -> str:
+        done = subprocess.run([*COMMAND, "magics", action], capture_output=True, text=True, timeout=60, check=True)
+        return done.stdout
+
+    assert "not loaded" in magics("status")
+    assert "loaded in every new IPython kernel" in magics("enable")
+    config = json.loads((Path(os.environ["IPYTHONDIR"]) / "profile_default/ipython_kernel_config.json").read_text())
+    assert config == {"IPKernelApp": {"extra_extensions": ["jupyter_pernix"]}}
+    assert "not loaded" in magics("disable")
+
+
+def test_without_a_server_one_is_started_and_stopped(
+    isolated_home: Path, tmp_path: Path, model: ModelServer, script: Any
+):
+    script({"text": "On my own."})
+    arguments = ["run", "Hello", "--endpoint", model.url, "--model", "scripted-1"]
+    done = subprocess.run(
+        [*COMMAND, *arguments], cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=90
+    )
+    assert (done.returncode, done.stdout) == (0, "On my own.\n"), done.stderr
+    assert [path.suffix for path in (tmp_path / "pernix-runs").iterdir()] == [".ipynb"]
+    assert list(Path(os.environ["JUPYTER_RUNTIME_DIR"]).glob("jpserver-*.json")) == []
+    assert not (Path(os.environ["JUPYTER_DATA_DIR"]) / "pernix" / "server.json").exists()

@@ -1,0 +1,164 @@
+"""``%%pernix`` in a real kernel, executed as a notebook, against a real server and a scripted model."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import nbclient
+import nbformat
+import pytest
+from nbclient.exceptions import CellExecutionError
+from support.lab import Lab
+from support.model_server import ModelServer
+from support.watch import wait_event
+
+pytestmark = [pytest.mark.server, pytest.mark.kernel, pytest.mark.timeout(180)]
+
+
+def code(text: str, say: str = "") -> dict[str, Any]:
+    return {"text": say, "tool_calls": [{"name": "run_code", "arguments": {"code": text}}]}
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    with ModelServer(program="builtin:echo") as server:
+        yield server
+
+
+@pytest.fixture
+def lab(model: ModelServer, isolated_home: Path, tmp_path: Path) -> Iterator[Lab]:
+    arguments = ["--ServerApp.jpserver_extensions=jupyter_pernix=True"]
+    (tmp_path / "work").mkdir()
+    with Lab(home=isolated_home, root=tmp_path, endpoint=model.url, mode="auto", arguments=arguments) as server:
+        yield server
+
+
+def notebook(*cells: str) -> Any:
+    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+
+
+def script(model: ModelServer, *turns: dict[str, Any]) -> None:
+    model.ctl("script", {"turns": list(turns), "advance": "assistant_messages", "on_end": "last"})
+
+
+def execute(book: Any, folder: Path) -> Any:
+    nbclient.NotebookClient(book, timeout=90, resources={"metadata": {"path": str(folder)}}).execute()
+    nbformat.validate(book)
+    return book
+
+
+def plain(cell: Any) -> list[str]:
+    return [output.get("text") or output["data"]["text/plain"] for output in cell.outputs]
+
+
+def test_the_agents_code_runs_in_the_users_own_kernel(lab: Lab, model: ModelServer, tmp_path: Path):
+    script(
+        model,
+        code("print('double of', mine)\ndoubled = mine * 2\ndoubled", say="I double it."),
+        code("doubled / 0"),
+        {"text": "It is **42**."},
+    )
+    book = notebook(
+        "%load_ext jupyter_pernix",
+        "mine = 21\n'kept'",
+        "%%pernix\nDouble my number",
+        "(doubled, str(_pernix), _pernix.code, _, Out, len(In))",
+    )
+    execute(book, tmp_path / "work")
+    first, stream, value, second, traceback, answer = plain(book.cells[2])
+    assert re.fullmatch(r"I double it\.\n\n✓ .*print\('double of', mine\).* \d\.\d s", first)
+    assert (stream, value) == ("double of 21\n", "42")
+    assert second.startswith("✗ ") and "ZeroDivisionError" in traceback
+    assert answer == "It is **42**."
+    assert plain(book.cells[3]) == ["(42, 'It is **42**.', 'answered', 'kept', {2: 'kept'}, 5)"]
+
+    client = lab.client()
+    view = client.session(client.sessions()[0]["session_id"])
+    assert (view["place"], view["space_root"], view["turns"][0]["origin"]) == ("in_cell", "work", "magic")
+    executions = [item["execution"] for item in view["turns"][0]["items"] if item["type"] == "call"]
+    assert [execution["status"] for execution in executions] == ["ok", "error"]
+    assert [output["output_type"] for output in executions[0]["outputs"]] == ["stream", "execute_result"]
+    assert executions[1]["ename"] == "ZeroDivisionError"
+    record = nbformat.read(tmp_path / view["record_path"], as_version=nbformat.NO_CONVERT)
+    assert any("double of 21" in str(cell.get("outputs")) for cell in record.cells)
+
+
+def test_the_next_cell_goes_on_with_the_session_until_a_new_one_is_wanted(lab: Lab, model: ModelServer, tmp_path: Path):
+    script(model, {"text": "one"}, {"text": "two"})
+    book = notebook(
+        "%load_ext jupyter_pernix",
+        "%%pernix\na",
+        "%%pernix --mode ask\nb",
+        "%%pernix --session new\nc",
+        "%pernix sessions",
+        "%pernix status",
+    )
+    execute(book, tmp_path)
+    assert [plain(cell) for cell in book.cells[1:4]] == [["one"], ["two"], ["one"]]
+    assert len(plain(book.cells[4])[0].splitlines()) == 2
+    status = plain(book.cells[5])[0]
+    assert lab.url in status and "scripted-1" in status and lab.token not in str(book)
+    views = [lab.client().session(session["session_id"]) for session in lab.client().sessions()]
+    assert sorted(len(view["turns"]) for view in views) == [1, 2]
+    assert {view["mode"] for view in views if len(view["turns"]) == 2} == {"ask"}
+
+
+def test_what_has_to_be_asked_is_refused_when_a_notebook_is_executed(lab: Lab, model: ModelServer, tmp_path: Path):
+    script(model, code("made = True"), {"text": "I was not allowed to."})
+    book = notebook("%load_ext jupyter_pernix", "%%pernix --mode edit\nMake it", "'made' in globals()")
+    execute(book, tmp_path)
+    assert plain(book.cells[1])[-1].endswith("I was not allowed to.")
+    assert plain(book.cells[2]) == ["False"]
+
+
+def test_a_turn_that_fails_fails_the_cell_with_a_sentence(lab: Lab, model: ModelServer, tmp_path: Path):
+    model.ctl("fault", {"kind": "status", "status": 401, "times": 20})
+    with pytest.raises(CellExecutionError) as caught:
+        execute(notebook("%load_ext jupyter_pernix", "%%pernix\nHello"), tmp_path)
+    assert "model_failed" in str(caught.value)
+    assert "Traceback" not in str(caught.value)
+
+
+def test_bad_usage_says_what_there_is(lab: Lab, tmp_path: Path):
+    with pytest.raises(CellExecutionError, match="invalid choice: 'mad'"):
+        execute(notebook("%load_ext jupyter_pernix", "%%pernix --mode mad\nHello"), tmp_path)
+
+
+async def test_a_stop_from_another_face_interrupts_the_code_in_the_cell(lab: Lab, model: ModelServer, tmp_path: Path):
+    script(model, code("import time\nprint('begun', flush=True)\ntime.sleep(100)"), {"text": "never said"})
+    book = notebook("%load_ext jupyter_pernix", "%%pernix\nWait")
+
+    def stop() -> None:
+        client = lab.client()
+        session_id = ""
+        for message in client.events(0):
+            session_id = session_id or message.data.get("session_id", "")
+            if message.data.get("type") == "execution.output":
+                client.cancel(session_id, message.data["turn_id"])
+                return
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as group:
+            group.start_soon(anyio.to_thread.run_sync, stop)
+            with pytest.raises(CellExecutionError, match="cancelled"):
+                await nbclient.NotebookClient(book, resources={"metadata": {"path": str(tmp_path)}}).async_execute()
+    session_id = lab.client().sessions()[0]["session_id"]
+    assert wait_event(lab.client(), session_id, "execution.finished")["status"] == "cancelled"
+
+
+def test_without_a_server_the_kernel_starts_one_and_ends_it(model: ModelServer, isolated_home: Path, tmp_path: Path):
+    script(model, code("x = 1"), {"text": "done"})
+    settings = Path(os.environ["JUPYTER_CONFIG_DIR"]) / "pernix" / "config.toml"
+    settings.parent.mkdir()
+    settings.write_text(
+        f'endpoint = "s"\nmode = "auto"\n[endpoints.s]\nbase_url = "{model.url}"\nmodel = "scripted-1"\nprotocol = "tools"\n'
+    )
+    book = execute(notebook("%load_ext jupyter_pernix", "%pernix", "%%pernix\nGo", "x"), tmp_path)
+    assert plain(book.cells[1])[0].startswith("No Jupyter server")
+    assert plain(book.cells[3]) == ["1"]
+    assert [path.suffix for path in (tmp_path / "pernix-runs").iterdir()] == [".ipynb"]
+    server_file = Path(os.environ["JUPYTER_DATA_DIR"]) / "pernix" / "server.json"
+    assert not server_file.exists()
