@@ -207,11 +207,11 @@ async def attempt(model: ActionModel, task: Task) -> Result:
                     reply = [part async for part in parts][-1]
                 assert isinstance(reply, Reply)
                 tokens += reply.usage.completion_tokens or 0
-                (call,) = reply.calls
-                if call.name == "finish":
-                    answer = str((call.arguments or {}).get("answer", ""))
-                    trace.append(f"finish: {answer}")
+                if not reply.calls:
+                    answer = reply.text
+                    trace.append(f"answer: {answer}")
                     break
+                (call,) = reply.calls
                 result = world.carry_out(call)
                 trace.append(f"{call.name} {call.raw} → {result}")
                 function = {"name": call.name, "arguments": call.raw}

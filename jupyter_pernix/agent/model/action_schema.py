@@ -8,12 +8,12 @@ from .calls import as_object
 from .parts import ToolSpec
 
 _KEPT = ("type", "enum", "items", "minimum", "maximum", "properties", "required")
-_SHORT = 300
+_SHORT = 800
 """Longest small field, in characters: a weak model that loops inside one is stopped there."""
 
 
 def schema_for(tools: Sequence[ToolSpec], *, flat: bool = False) -> JSON:
-    """One schema a tool, the text last; ``flat``: one object with all fields, for servers that refuse alternatives."""
+    """One schema a tool, without its text; ``flat``: one object with all fields, for servers that refuse alternatives."""
     if flat:
         return _flat(tools)
     schemas = [_one(tool) for tool in tools]
@@ -49,20 +49,20 @@ def _required(tool: ToolSpec) -> list[str]:
 
 
 def _fields(tool: ToolSpec) -> dict[str, JSON]:
-    """The tool's own fields: required ones first, its text last."""
+    """The tool's small fields, required ones first."""
     properties = as_object(tool.parameters.get("properties"))
     required = _required(tool)
-    names = sorted(properties, key=lambda name: (name == tool.text_field, name not in required))
-    return {name: _kept(properties[name], is_text=name == tool.text_field) for name in names}
+    names = sorted((name for name in properties if name != tool.text_field), key=lambda name: name not in required)
+    return {name: _kept(properties[name]) for name in names}
 
 
-def _kept(schema: Any, *, is_text: bool) -> JSON:
+def _kept(schema: Any) -> JSON:
     given = as_object(schema)
     kept: JSON = {key: given[key] for key in _KEPT if key in given}
     if "items" in kept:
-        kept["items"] = _kept(kept["items"], is_text=False)
+        kept["items"] = _kept(kept["items"])
     if "properties" in kept:
-        kept["properties"] = {name: _kept(one, is_text=False) for name, one in as_object(kept["properties"]).items()}
-    if kept.get("type") == "string" and "enum" not in kept and not is_text:
+        kept["properties"] = {name: _kept(one) for name, one in as_object(kept["properties"]).items()}
+    if kept.get("type") == "string" and "enum" not in kept:
         kept["maxLength"] = _SHORT
     return kept or {"type": "string"}

@@ -1,8 +1,9 @@
-"""A model that acts by writing one JSON object at a time, held to a schema by the server: for endpoints that enforce
-``response_format`` and cannot call tools, small local models above all.
+"""A model that acts in two strokes: it chooses an action, one JSON object that the server holds to a schema, then writes the
+action's text (code, content, answer) freely. For endpoints that enforce ``response_format`` and cannot call tools, small local
+models above all: code inside a JSON string comes out on one line and badly escaped, in a fenced block it does not.
 
-The tools stand in the system text, a line each, with two short examples. What the model did before is shown to it in the same
-form: its own actions as assistant messages, their results as user messages. The prompt only ever grows at its end.
+The tools stand in the system text, a line each, with a short example. What the model did before is shown to it in the same form:
+its own actions and texts as assistant messages, their results as user messages. The prompt only ever grows at its end.
 """
 
 import json
@@ -10,7 +11,7 @@ import re
 import time
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
@@ -19,23 +20,25 @@ import msgspec
 from ...errors import EndpointFailed, ModelError, StreamBroken
 from ...ids import SessionId
 from ...records import JSON, Timings, Usage
-from .action_prompt import action_text, example_messages, system_text
+from .action_prompt import BlockReader, action_text, example_messages, exchange, is_prose, system_text, text_question
 from .action_schema import schema_for
 from .arguments import Unreadable, read_objects
 from .calls import as_object, new_wire_id, read_call
 from .client import Endpoint
 from .conversation import Conversation
 from .history import MISSING_RESULT
-from .parts import CallPart, ModelCall, Part, Reply, RequestSize, ThoughtPart, ToolSpec
+from .parts import CallPart, ModelCall, Part, Reply, RequestSize, TextPart, ThoughtPart, ToolSpec
 
 _encode = msgspec.json.Encoder().encode
-_MAX_TOKENS = 3000
+_CHOICE_TOKENS = 700
+_TEXT_TOKENS = 4000
 _SAMPLED = 0.7
 _BLANK_LOOP = 120
+_CUT_OFF = "the {field} was cut off at the length limit, so nothing was done; write less at once"
 
 
 class ActionModel:
-    """Implements ``parts.Model``; each answer is exactly one call of one of the tools."""
+    """Implements ``parts.Model``: each answer is one call of one of the tools, or for ``finish`` the text of the answer."""
 
     protocol: Literal["actions"] = "actions"
 
@@ -57,7 +60,7 @@ class ActionModel:
 
     def size(self, conversation: Conversation) -> RequestSize:
         prompt = self._prompts.get(conversation)
-        if prompt is None or not self._tools:
+        if prompt is None:
             return RequestSize(prompt_bytes=conversation.size, prefix_bytes=0)
         prompt.extend(conversation)
         return RequestSize(prompt_bytes=prompt.size, prefix_bytes=min(prompt.sent, prompt.size))
@@ -76,12 +79,81 @@ class ActionModel:
         if prompt is None:
             prompt = self._prompts[conversation] = _Prompt(self._tools)
         prompt.extend(conversation)
-        prompt.sent = prompt.size
-        parts = self._answer(prompt, session_id)
-        try:
+        async with aclosing(self._answer(prompt, session_id)) as parts:
             yield parts
-        finally:
-            await parts.aclose()
+
+    # ---- one answer -----------------------------------------------------------------------------------------------------
+
+    async def _answer(self, prompt: "_Prompt", session_id: str) -> AsyncGenerator[Part]:
+        started = time.monotonic()
+        strokes = _Strokes(prompt, session_id)
+        prompt.sent = prompt.size
+        async with aclosing(self._choose(strokes)) as thoughts:
+            async for part in thoughts:
+                yield part
+        chosen_after = time.monotonic() - started
+        tool, arguments = strokes.chosen
+        if tool.text_field is None:
+            call = read_call(tool.name, arguments)
+            yield CallPart(index=0, name=tool.name, text=call.raw)
+            yield strokes.reply(calls=(call,), first=chosen_after, started=started)
+            return
+        async with aclosing(self._write(strokes, tool, tool.text_field)) as parts:
+            async for part in parts:
+                yield part
+        calls = () if is_prose(tool) else (strokes.call(tool, tool.text_field),)
+        yield strokes.reply(calls=calls, first=chosen_after, started=started)
+
+    async def _choose(self, strokes: "_Strokes") -> AsyncGenerator[Part]:
+        """The first stroke; asked for a second time when it was cut off or went round in blanks."""
+        temperature = _SAMPLED if strokes.prompt.repeats else 0.0
+        for last_try in (False, True):
+            written: list[str] = []
+            body = self._body(bytes(strokes.prompt.encoded), temperature=temperature, limit=_CHOICE_TOKENS, free=False)
+            try:
+                async with self._post(body, strokes.session_id) as parts:
+                    async for part in parts:
+                        strokes.count(part)
+                        if isinstance(part, ThoughtPart):
+                            yield part
+                        elif isinstance(part, TextPart):
+                            written.append(part.text)
+                            _refuse_blanks(written)
+                strokes.chosen = _read_action("".join(written), self._tools)
+                return
+            except _Unusable as exc:
+                if last_try:
+                    raise EndpointFailed(
+                        f"the model wrote no usable action: {exc}", kind="protocol", hint="use a larger model"
+                    ) from exc
+                temperature = _SAMPLED
+
+    async def _write(self, strokes: "_Strokes", tool: ToolSpec, text_field: str) -> AsyncGenerator[Part]:
+        """The second stroke: the text of the action, streamed as the answer or as the last argument."""
+        prompt = strokes.prompt.with_choice(tool, strokes.chosen[1])
+        body = self._body(prompt, temperature=0.0, limit=_TEXT_TOKENS, free=True)
+        if not is_prose(tool):
+            yield CallPart(index=0, name=tool.name, text=_opened(strokes.chosen[1], text_field))
+        async with self._post(body, strokes.session_id) as parts:
+            async for part in parts:
+                strokes.count(part)
+                if isinstance(part, ThoughtPart):
+                    yield part
+                elif not isinstance(part, TextPart):
+                    continue
+                elif is_prose(tool):
+                    strokes.text.append(part.text)
+                    yield part
+                else:
+                    shown = strokes.block.feed(part.text)
+                    if shown:
+                        yield CallPart(index=0, name=tool.name, text=json.dumps(shown, ensure_ascii=False)[1:-1])
+                    if strokes.block.closed:
+                        break  # what a model says behind its block is explanation
+        if not is_prose(tool):
+            yield CallPart(index=0, name=tool.name, text='"}')
+
+    # ---- requests -------------------------------------------------------------------------------------------------------
 
     def _set_format(self) -> None:
         schema = schema_for(self._tools, flat=self._flat)
@@ -89,48 +161,16 @@ class ActionModel:
             {"type": "json_schema", "json_schema": {"name": "action", "strict": True, "schema": schema}}
         )
 
-    def _body(self, prompt: "_Prompt", *, temperature: float) -> bytes:
+    def _body(self, messages: bytes, *, temperature: float, limit: int, free: bool) -> bytes:
         head: JSON = {
             "model": self.name,
             "stream": True,
             "stream_options": {"include_usage": True},
             "temperature": temperature,
-            "max_tokens": _MAX_TOKENS,
+            "max_tokens": limit,
         }
-        return b"".join(
-            (_encode(head)[:-1], b',"messages":[', bytes(prompt.encoded), b'],"response_format":', self._format, b"}")
-        )
-
-    async def _answer(self, prompt: "_Prompt", session_id: str) -> AsyncGenerator[Part]:
-        """One action, asked for a second time when the first was cut off or went round in blanks."""
-        temperature = _SAMPLED if prompt.repeats else 0.0
-        started = time.monotonic()
-        for last_try in (False, True):
-            attempt = _Attempt(self._tools)
-            try:
-                async with self._post(self._body(prompt, temperature=temperature), session_id) as parts:
-                    async for part in attempt.follow(parts):
-                        yield part
-                call = attempt.call()
-            except _Unusable as exc:
-                if last_try:
-                    raise EndpointFailed(
-                        f"the model wrote no usable action: {exc}",
-                        kind="protocol",
-                        hint="use a larger model, or a longer context",
-                    ) from exc
-                temperature = _SAMPLED
-                continue
-            total = time.monotonic() - started
-            yield Reply(
-                text="",
-                thought="".join(attempt.thought),
-                calls=(call,),
-                finish_reason="tool_calls",
-                usage=attempt.usage,
-                timings=Timings(first_token=(attempt.first_at or time.monotonic()) - started, total=total),
-            )
-            return
+        tail = b"]}" if free else b'],"response_format":' + self._format + b"}"
+        return b"".join((_encode(head)[:-1], b',"messages":[', messages, tail))
 
     @asynccontextmanager
     async def _post(self, body: bytes, session_id: str) -> AsyncGenerator[AsyncIterator[Part]]:
@@ -152,64 +192,101 @@ class _Unusable(ValueError):
 
 
 def _refuses_alternatives(error: ModelError) -> bool:
-    return bool(re.search(r"anyof|oneof|schema|grammar|response_format", str(error), re.IGNORECASE)) and not isinstance(
-        error, StreamBroken
-    )
+    named = re.search(r"anyof|oneof|schema|grammar|response_format", str(error), re.IGNORECASE)
+    return named is not None and not isinstance(error, StreamBroken)
+
+
+def _refuse_blanks(written: list[str]) -> None:
+    """A grammar that allows any blanks between fields lets a weak model write nothing else."""
+    tail = "".join(written[-_BLANK_LOOP:])
+    if len(tail) >= _BLANK_LOOP and not tail[-_BLANK_LOOP:].strip():
+        raise _Unusable("it went round in blanks")
+
+
+def _read_action(text: str, tools: tuple[ToolSpec, ...]) -> tuple[ToolSpec, JSON]:
+    """:raises _Unusable: if ``text`` is no action"""
+    try:
+        (action,) = read_objects(text)
+    except (Unreadable, ValueError) as exc:
+        raise _Unusable(str(exc)) from exc
+    name = action.pop("action", None)
+    tool = next((tool for tool in tools if tool.name == name), None)
+    if tool is None:
+        raise _Unusable(f"there is no action {name!r}")
+    known = as_object(tool.parameters.get("properties"))
+    return tool, {key: value for key, value in action.items() if key in known and value is not None}
+
+
+def _opened(arguments: JSON, text_field: str) -> str:
+    """The JSON text of the arguments up to where the text begins."""
+    return json.dumps({**arguments, text_field: ""}, ensure_ascii=False)[:-2]
 
 
 @dataclass
-class _Attempt:
-    """Follows one answer while it is written."""
+class _Strokes:
+    """What one answer has come to so far."""
 
-    tools: tuple[ToolSpec, ...]
-    written: list[str] = field(default_factory=list[str])
+    prompt: "_Prompt"
+    session_id: str
+    text: list[str] = field(default_factory=list[str])
     thought: list[str] = field(default_factory=list[str])
-    usage: Usage = field(default_factory=Usage)
-    first_at: float | None = None
-    _name: str = ""
-    _blank: int = 0
+    block: BlockReader = field(default_factory=BlockReader)
+    _chosen: tuple[ToolSpec, JSON] | None = None
+    _usage: Usage = field(default_factory=Usage)
     _finish: str = ""
+    _deltas: int = 0
 
-    async def follow(self, parts: AsyncIterator[Part]) -> AsyncGenerator[Part]:
-        async for part in parts:
-            self.first_at = self.first_at or time.monotonic()
-            if isinstance(part, ThoughtPart):
-                self.thought.append(part.text)
-                yield part
-            elif isinstance(part, Reply):
-                self.usage, self._finish = part.usage, part.finish_reason
-                self.written = [part.text]
-            else:
-                async for shown in self._show(part.text):
-                    yield shown
+    @property
+    def chosen(self) -> tuple[ToolSpec, JSON]:
+        assert self._chosen is not None
+        return self._chosen
 
-    async def _show(self, text: str) -> AsyncGenerator[Part]:
-        self.written.append(text)
-        self._blank = self._blank + len(text) if not text.strip() else 0
-        if self._blank > _BLANK_LOOP:
-            raise _Unusable("it went round in blanks")
-        if self._name:
-            yield CallPart(index=0, name=self._name, text=text)
+    @chosen.setter
+    def chosen(self, value: tuple[ToolSpec, JSON]) -> None:
+        self._chosen = value
+        self._deltas = 0
+
+    def count(self, part: Part) -> None:
+        """Prompt tokens are those of the last request, which holds the other's; completion tokens are added up."""
+        if isinstance(part, ThoughtPart):
+            self.thought.append(part.text)
+        if not isinstance(part, Reply):
+            self._deltas += 1
             return
-        so_far = "".join(self.written)
-        named = re.match(r'\s*\{\s*"action"\s*:\s*"([^"]+)"\s*,?', so_far)
-        if named is not None:
-            self._name = named[1]
-            yield CallPart(index=0, name=self._name, text="{" + so_far[named.end() :])
+        self._deltas = 0
+        self._finish = part.finish_reason
+        before, now = self._usage.completion_tokens or 0, part.usage.completion_tokens
+        self._usage = Usage(
+            prompt_tokens=part.usage.prompt_tokens,
+            completion_tokens=None if now is None else before + now,
+            cached_tokens=part.usage.cached_tokens,
+        )
 
-    def call(self) -> ModelCall:
-        """:raises _Unusable: if what was written is no action"""
-        text = "".join(self.written)
-        try:
-            (action,) = read_objects(text)
-        except (Unreadable, ValueError) as exc:
-            raise _Unusable("it was cut off at the length limit" if self._finish == "length" else str(exc)) from exc
-        name = action.pop("action", None)
-        tool = next((tool for tool in self.tools if tool.name == name), None)
-        if tool is None:
-            raise _Unusable(f"there is no action {name!r}")
-        known = as_object(tool.parameters.get("properties"))
-        return read_call(tool.name, {key: value for key, value in action.items() if key in known and value is not None})
+    def call(self, tool: ToolSpec, text_field: str) -> ModelCall:
+        text = self.block.finish()
+        if self._finish == "length" and not self.block.closed:
+            fault = _CUT_OFF.format(field=text_field)
+            return ModelCall(wire_id=new_wire_id(), name=tool.name, arguments=None, raw="{}", fault=fault)
+        return read_call(tool.name, {**self.chosen[1], text_field: text})
+
+    def reply(self, *, calls: tuple[ModelCall, ...], first: float, started: float) -> Reply:
+        usage = self._usage
+        if self._deltas:
+            # The block was closed before the server had said what it counted; it sends a delta a token.
+            usage = Usage(
+                prompt_tokens=usage.prompt_tokens,
+                completion_tokens=(usage.completion_tokens or 0) + self._deltas,
+                cached_tokens=usage.cached_tokens,
+            )
+        cut = self._finish == "length" and not calls
+        return Reply(
+            text="".join(self.text),
+            thought="".join(self.thought),
+            calls=calls,
+            finish_reason="length" if cut else "tool_calls" if calls else "stop",
+            usage=usage,
+            timings=Timings(first_token=first, total=time.monotonic() - started),
+        )
 
 
 class _Prompt:
@@ -240,6 +317,10 @@ class _Prompt:
             self.encoded += b","
         self.encoded += _encode({"role": role, "content": content})
 
+    def _add_all(self, messages: Sequence[tuple[str, str]]) -> None:
+        for role, content in messages:
+            self._add(role, content)
+
     def _take(self, message: JSON) -> None:
         role, content = message.get("role"), _plain(message.get("content"))
         if role == "tool":
@@ -254,8 +335,7 @@ class _Prompt:
             self._take_assistant(message, content)
         elif role == "system" and not self.encoded:
             self._add("system", system_text(content, self._tools))
-            for example_role, example in example_messages(self._tools):
-                self._add(example_role, example)
+            self._add_all(example_messages(self._tools))
         else:
             self._add("user", content)
 
@@ -263,22 +343,30 @@ class _Prompt:
         calls = cast(list[Any], message.get("tool_calls") or [])
         for item in calls:
             function = as_object(as_object(item).get("function"))
-            arguments = as_object(json.loads(function.get("arguments") or "{}"))
+            try:
+                (arguments,) = read_objects(str(function.get("arguments") or ""))
+            except (Unreadable, ValueError):
+                arguments = {}
             self._pending[str(as_object(item).get("id") or new_wire_id())] = (str(function.get("name", "")), arguments)
         if not calls and content:
-            self._add("assistant", _answer_text(content, self._tools))
+            finish = next((tool for tool in self._tools if is_prose(tool)), None)
+            self._add_all(exchange(finish, {}, content) if finish else [("assistant", content)])
 
     def _add_action(self, name: str, arguments: JSON, result: str) -> None:
-        text = action_text(name, arguments)
-        self._actions.append(text)
-        self._add("assistant", text)
+        tool = next((tool for tool in self._tools if tool.name == name), None)
+        text_field = tool.text_field if tool else None
+        if tool is not None and text_field is not None and text_field in arguments:
+            small = {key: value for key, value in arguments.items() if key != text_field}
+            self._add_all(exchange(tool, small, str(arguments[text_field])))
+        else:
+            self._add("assistant", action_text(name, arguments))
+        self._actions.append(action_text(name, arguments))
         self._add("user", f"Result of {name}:\n{result}")
 
-
-def _answer_text(content: str, tools: tuple[ToolSpec, ...]) -> str:
-    """A plain answer of before, in the form that this model is held to."""
-    finish = next((tool for tool in tools if tool.name == "finish" and tool.text_field), None)
-    return action_text(finish.name, {finish.text_field: content}) if finish and finish.text_field else content
+    def with_choice(self, tool: ToolSpec, arguments: JSON) -> bytes:
+        """These messages, the action that was just chosen, and the question for its text."""
+        more = [("assistant", action_text(tool.name, arguments)), ("user", text_question(tool))]
+        return bytes(self.encoded) + b"".join(b"," + _encode({"role": role, "content": text}) for role, text in more)
 
 
 def _plain(content: object) -> str:

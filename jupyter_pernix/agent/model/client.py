@@ -7,7 +7,7 @@ One request is one try; ``retry.py`` makes the others.
 import time
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Literal
 
 import anyio
@@ -52,6 +52,10 @@ class Endpoint:
             self._client = new_client(self.base_url, key=self._key, connect=self.deadlines.connect)
         return self._client
 
+    def translated(self, *, started: bool = False) -> AbstractContextManager[None]:
+        """Around whatever is done with ``client``; see ``http.translated``."""
+        return translated(self.base_url, key=self._key, started=started)
+
     async def aclose(self) -> None:
         client, self._client = self._client, None
         if client is not None:
@@ -81,7 +85,7 @@ class Endpoint:
 
     async def _send(self, request: "httpx.Request") -> "httpx.Response":
         try:
-            with translated(self.base_url, key=self._key), anyio.fail_after(self.deadlines.first_token):
+            with self.translated(), anyio.fail_after(self.deadlines.first_token):
                 return await self.client.send(request, stream=True)
         except TimeoutError as exc:
             raise self._too_slow() from exc
@@ -95,7 +99,7 @@ class Endpoint:
     async def _refusal(self, response: "httpx.Response") -> ModelError:
         body = b""
         try:
-            with translated(self.base_url, key=self._key), anyio.fail_after(self.deadlines.connect):
+            with self.translated(), anyio.fail_after(self.deadlines.connect):
                 async for piece in response.aiter_bytes():
                     body += piece
                     if len(body) > _LONGEST_ERROR_BODY:
@@ -113,7 +117,7 @@ class Endpoint:
         while not reader.is_done:
             limit = self._wait_limit(first, started)
             try:
-                with translated(self.base_url, key=self._key, started=True), anyio.fail_after(limit):
+                with self.translated(started=True), anyio.fail_after(limit):
                     piece = await anext(pieces, b"")
             except TimeoutError as exc:
                 if first is None:
@@ -131,7 +135,7 @@ class Endpoint:
                 yield part
         for part in self._checked(self._last(reader, broken)):
             yield _timed(part, first, started)
-        with anyio.move_on_after(_END_GRACE), suppress(ModelError), translated(self.base_url):
+        with anyio.move_on_after(_END_GRACE), suppress(ModelError), self.translated():
             # Only a connection whose answer was read to its end can be used again.
             while await anext(pieces, b""):
                 pass
