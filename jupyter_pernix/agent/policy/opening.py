@@ -57,19 +57,29 @@ def read_bytes(located: Located, *, limit: int) -> bytes:
         with folder_of(located, create=False) as folder:
             # O_NONBLOCK: a named pipe must not hold the reader up before it is found to be one
             fd = os.open(_last(located), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-            with os.fdopen(fd, "rb") as file:
-                status = os.fstat(fd)
-                if stat.S_ISDIR(status.st_mode):
-                    raise ToolRetry(f"{located.name!r} is a folder; list_files shows what is in it.")
-                if not stat.S_ISREG(status.st_mode):
-                    raise ToolFailed(f"{located.name!r} is not a regular file.")
-                if status.st_size > limit:
-                    raise ToolFailed(
-                        f"{located.name!r} has {status.st_size:,} bytes, more than the {limit:,} that can be read at once."
-                    )
-                return file.read()
+            try:
+                _check_regular(located, os.fstat(fd), limit)
+                return _all_of(fd)
+            finally:
+                os.close(fd)
     except OSError as exc:
         raise _refused(located, exc) from exc
+
+
+def _check_regular(located: Located, status: os.stat_result, limit: int) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise ToolRetry(f"{located.name!r} is a folder; list_files shows what is in it.")
+    if not stat.S_ISREG(status.st_mode):
+        raise ToolFailed(f"{located.name!r} is not a regular file.")
+    if status.st_size > limit:
+        raise ToolFailed(
+            f"{located.name!r} has {status.st_size:,} bytes, more than the {limit:,} that can be read at once."
+        )
+
+
+def _all_of(fd: int) -> bytes:
+    with os.fdopen(fd, "rb", closefd=False) as file:
+        return file.read()
 
 
 def read_if_there(located: Located, *, limit: int) -> bytes | None:

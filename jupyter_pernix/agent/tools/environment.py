@@ -5,16 +5,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 _SECRET_ENDINGS = (
-    "_API_KEY",
-    "_TOKEN",
-    "_SECRET",
-    "_PASSWORD",
-    "_SECRET_KEY",
+    "API_KEY",
     "_ACCESS_KEY",
+    "_SECRET_KEY",
     "_PRIVATE_KEY",
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
     "_CREDENTIALS",
+    "_PAT",
 )
-_SECRET_NAMES = frozenset({"API_KEY", "TOKEN", "SECRET", "PASSWORD", "GH_PAT"})
 _OURS = ("JPY_", "JUPYTERHUB_", "JUPYTER_TOKEN", "JUPYTER_SERVER_", "PERNIX_")
 _START_FILES = frozenset({"BASH_ENV", "ENV", "PROMPT_COMMAND", "PYTHONSTARTUP", "MPLBACKEND"})
 
@@ -35,7 +36,7 @@ FIXED: Mapping[str, str] = {
 def secret(name: str) -> bool:
     """Whether a variable of this name is taken to hold a secret, or a way into the Jupyter server."""
     upper = name.upper()
-    return upper in _SECRET_NAMES or upper.endswith(_SECRET_ENDINGS) or upper.startswith(_OURS)
+    return upper.endswith(_SECRET_ENDINGS) or upper.startswith(_OURS)
 
 
 def cleaned(environ: Mapping[str, str], *, mark: Mapping[str, str] | None = None) -> dict[str, str]:
