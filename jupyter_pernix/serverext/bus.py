@@ -166,6 +166,11 @@ class Bus:
     def leave(self, subscription: Subscription) -> None:
         self._subscriptions.pop(subscription, None)
 
+    @property
+    def subscriptions(self) -> list[Subscription]:
+        """Who listens now."""
+        return list(self._subscriptions)
+
     def listeners(self, session_id: SessionId) -> int:
         """How many listen to this session alone."""
         return sum(subscription.session_id == session_id for subscription in self._subscriptions)

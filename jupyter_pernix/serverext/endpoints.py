@@ -10,7 +10,8 @@ import logging
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -35,6 +36,7 @@ TOUR = "tour"
 LOCAL = "local"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _URL = re.compile(r"https?://[^\s/?#]+[^\s?#]*", re.ASCII)
+_CLOSE_SECONDS = 5.0
 _ADD_ONE = (
     "Add an endpoint (any OpenAI-compatible address), set OPENAI_API_KEY or OPENAI_BASE_URL before the server starts, "
     "serve a GGUF file with `jupyter pernix local`, or take the tour."
@@ -100,8 +102,9 @@ class Endpoints:
         """What the last look around loopback tried; empty before the first."""
         return self._discoveries
 
-    async def model(self, name: str) -> "Model":
-        """The model behind an endpoint; "" is the default, or the first that answers.
+    @asynccontextmanager
+    async def model(self, name: str) -> "AsyncGenerator[Model]":
+        """The model behind an endpoint, while the context is open; "" is the default, or the first that answers.
 
         :raises ModelError: if there is none that can be used, with what to do
         """
@@ -109,20 +112,30 @@ class Endpoints:
             # Imported here: it reads the recorded turns.
             from ..agent.model.tour import TourModel
 
-            return TourModel()
-        name = name or self.default or await self._first_that_answers()
-        if name not in self._entries:
-            raise ModelError(f"there is no endpoint {name!r} any more", hint=_ADD_ONE)
-        entry = self._entries[name]
-        if entry.info.status in ("unknown", "failed"):
-            await self.probe(name)
-            entry = self._entries[name]
-        if entry.info.status == "failed" or entry.info.protocol is None:
-            raise ModelError(f"the endpoint {name!r} cannot be used: {_failure(entry.info)}", hint=entry.info.hint)
+            yield TourModel()
+            return
+        entry = await self._usable(name or self.default or await self._first_that_answers())
         # Imported here: httpx costs the start of the server 0.2 s.
         from ..agent.model.endpoints import connect
 
-        return connect(self._effective(entry), entry.info, deadlines=self._settings.deadlines)
+        model = connect(self._effective(entry), entry.info, deadlines=self._settings.deadlines)
+        try:
+            yield model
+        finally:
+            with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
+                await model.aclose()
+
+    async def _usable(self, name: str) -> _Entry:
+        entry = self._entries.get(name)
+        if entry is None:
+            raise ModelError(f"there is no endpoint {name!r} any more", hint=_ADD_ONE)
+        told = bool(entry.settings.model) and entry.settings.protocol != "auto"
+        if entry.info.status == "failed" or (entry.info.status == "unknown" and not told):
+            await self.probe(name)
+            entry = self._entry(name)
+        if entry.info.status == "failed":
+            raise ModelError(f"the endpoint {name!r} cannot be used: {_failure(entry.info)}", hint=entry.info.hint)
+        return entry
 
     async def _first_that_answers(self) -> str:
         for name in list(self._entries):

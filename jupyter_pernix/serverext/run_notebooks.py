@@ -28,7 +28,6 @@ class RunNotebooks:
         # Imported here: nbformat costs the start of the server 0.3 s, and the first turn is early enough.
         from ..kernel.record import run_notebook, write_notebook
 
-        path.parent.mkdir(parents=True, exist_ok=True)
         view = SessionFold.of(session_id, log).view
         write_notebook(path, run_notebook(view, kernel=self._identity(log, view.kernel_name)))
 

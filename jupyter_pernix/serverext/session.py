@@ -91,6 +91,7 @@ class Session:
         self._submitting = anyio.Lock()
         self._queue: deque[QueuedTurn] = deque()
         self._active = False
+        self._settled = False
         self._current: QueuedTurn | None = None
         self._scope: anyio.CancelScope | None = None
         self._executor: Executor | None = None
@@ -107,8 +108,8 @@ class Session:
 
     @property
     def busy(self) -> bool:
-        """A turn runs or waits."""
-        return self._active
+        """A turn runs or waits. It is over once the session is idle, though its task may still be tidying up."""
+        return bool(self._queue) or (self._active and not self._settled)
 
     @property
     def space(self) -> Path:
@@ -116,6 +117,9 @@ class Session:
 
     def saw(self, stored: Stored) -> None:
         """A committed event of this session, in order."""
+        event = stored.event
+        if isinstance(event, SessionStateChanged) and event.after is SessionState.IDLE_READY:
+            self._settled = self._current is not None and event.turn_id == self._current.turn_id
         if self._fold is not None:
             self._fold.add(stored)
         elif self._missed is not None:
@@ -215,9 +219,9 @@ class Session:
         :raises Conflict: if there is nothing to go on with
         """
         turns = (await self.fold()).view.turns
-        if self._active:
+        if turns and turns[-1].code is None:
             raise Conflict("a turn is running or waiting already")
-        if not turns or turns[-1].code in (None, TerminalCode.ANSWERED):
+        if not turns or turns[-1].code is TerminalCode.ANSWERED:
             raise Conflict("the last turn was not interrupted; there is nothing to go on with")
         return await self.submit(_GO_ON, origin=origin, can_ask=True)
 
@@ -232,7 +236,7 @@ class Session:
                 self._queue.remove(queued)
                 await self.append(self._ended(turn_id, TerminalCode.CANCELLED, _WITHDRAWN))
                 return
-        if self._current is not None and self._current.turn_id == turn_id:
+        if self._current is not None and self._current.turn_id == turn_id and not self._settled:
             await self._cancel_current(turn_id)
             return
         turn = (await self.fold()).turn(turn_id)
@@ -259,7 +263,7 @@ class Session:
     async def _run_queue(self) -> None:
         try:
             while self._queue:
-                self._current = self._queue.popleft()
+                self._current, self._settled = self._queue.popleft(), False
                 await self._carry(self._current)
         finally:
             self._active, self._current = False, None
@@ -329,6 +333,9 @@ class Session:
         with anyio.CancelScope(shield=True):
             try:
                 with anyio.fail_after(_RECORD_SECONDS):
+                    if not self.space.is_dir():
+                        # A space that the user has removed is not made again for the sake of its record.
+                        raise NotFound("folder", str(self.space))
                     history = await self.around.store.events(self.session_id)
                     await anyio.to_thread.run_sync(
                         self.around.write_record, self.session_id, history, path, abandon_on_cancel=True

@@ -1,6 +1,7 @@
 """Carrying a turn with the real agent: find the session's model, then hand over to ``agent.run.Run``."""
 
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 
 from ..config import Settings
 from ..errors import PernixError
@@ -23,16 +24,16 @@ class AgentTurns:
     async def carry(self, host: TurnHost, turn_id: TurnId, log: Sequence[Stored]) -> None:
         summary = self._store.summary(host.session_id)
         assert summary is not None
-        try:
-            model = await self._endpoints.model(summary.endpoint or "")
-        except PernixError as exc:
-            await self._without_model(host, turn_id, exc)
-            return
-        # Imported here: it loads every tool, and the first turn is early enough.
-        from ..agent.clock import SystemClock
-        from ..agent.run import Run
+        async with AsyncExitStack() as stack:
+            try:
+                model = await stack.enter_async_context(self._endpoints.model(summary.endpoint or ""))
+            except PernixError as exc:
+                await self._without_model(host, turn_id, exc)
+                return
+            # Imported here: it loads every tool, and the first turn is early enough.
+            from ..agent.run import Run
 
-        await Run(host, turn_id, log, model, self._settings.budget, self._settings.deadlines, SystemClock()).carry()
+            await Run(host, turn_id, log, model, self._settings.budget, self._settings.deadlines).carry()
 
     async def _without_model(self, host: TurnHost, turn_id: TurnId, exc: PernixError) -> None:
         hint = str(getattr(exc, "hint", "")) or "Choose another endpoint for this session, or add one."

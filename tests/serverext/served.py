@@ -72,16 +72,16 @@ class Served:
             yield messages(response.aiter_lines())
 
     async def wait(self, session_id: str, fact: Callable[[JSON], bool], *, after: int = 0) -> list[JSON]:
-        """The session's stored events up to and with the first of which ``fact`` is true."""
+        """The session's stored events up to and with the first of which ``fact`` is true; comes back when its stream is cut."""
         seen: list[JSON] = []
         with anyio.fail_after(30):
-            async with self.stream(session=session_id, after=after) as stream:
-                async for message in stream:
-                    if message.event == "pernix":
-                        seen.append(message.data)
-                        if fact(message.data):
-                            return seen
-        raise AssertionError(f"the stream ended; seen: {[event['type'] for event in seen]}")
+            while True:
+                async with self.stream(session=session_id, after=seen[-1]["seq"] if seen else after) as stream:
+                    async for message in stream:
+                        if message.event == "pernix":
+                            seen.append(message.data)
+                            if fact(message.data):
+                                return seen
 
     async def wait_idle(self, session_id: str, *, after: int = 0) -> list[JSON]:
         return await self.wait(session_id, lambda event: event.get("after") == "idle_ready", after=after)

@@ -1,0 +1,103 @@
+"""Questions: stored before they are shown, answered once, checked against our own log."""
+
+from typing import Any
+
+import pytest
+
+from jupyter_pernix.records import ApprovalChoice
+
+from .carrying import Told, Turn
+from .conftest import Serve
+from .served import JSON, Served
+
+pytestmark = pytest.mark.server
+
+CHOICES: list[ApprovalChoice] = ["allow_once", "reject_once"]
+
+
+async def ask(turn: Turn) -> None:
+    call = await turn.request()
+    answer = await turn.host.ask(call_id=call, question="Run it?", detail="print(1)", choices=CHOICES)
+    await turn.say(f"{answer.choice} {answer.text}")
+
+
+async def asked(server: Served) -> tuple[str, str, str]:
+    """Session, turn and approval of a question that is open."""
+    session = await server.new_session()
+    turn = await server.submit(session, "go")
+    events = await server.wait(session, lambda event: event.get("after") == "awaiting_user")
+    (question,) = [event for event in events if event["type"] == "approval.requested"]
+    return session, turn, question["approval_id"]
+
+
+async def answered(server: Served, approval: str, **body: Any) -> tuple[int, JSON]:
+    response = await server.http.post(f"/approvals/{approval}", json=body)
+    return response.status_code, response.json()
+
+
+async def test_an_answer_is_stored_and_reaches_the_turn(serve: Serve) -> None:
+    async with serve(carry=Told(ask)) as server:
+        session, _, approval = await asked(server)
+        (open_,) = await server.get("/approvals")
+        assert (open_["approval_id"], open_["question"], open_["choices"]) == (approval, "Run it?", CHOICES)
+        assert (await server.get("/sessions"))[0]["open_approvals"] == 1
+        status, view = await answered(server, approval, choice="reject_once", text="use pandas")
+        assert (status, view["choice"], view["text"], view["by"]) == (200, "reject_once", "use pandas", "user")
+        events = await server.wait_idle(session)
+        assert [event["text"] for event in events if event["type"] == "message.completed"] == ["reject_once use pandas"]
+        assert await server.get("/approvals", session=session) == []
+
+
+async def test_a_question_is_answered_once(serve: Serve) -> None:
+    async with serve(carry=Told(ask)) as server:
+        _, _, approval = await asked(server)
+        assert (await answered(server, approval, choice="allow_once"))[0] == 200
+        status, problem = await answered(server, approval, choice="reject_once")
+        assert (status, problem["message"]) == (409, "the question has been answered already")
+
+
+async def test_a_choice_that_was_not_offered_is_refused_and_the_question_stays_open(serve: Serve) -> None:
+    async with serve(carry=Told(ask)) as server:
+        _, _, approval = await asked(server)
+        status, problem = await answered(server, approval, choice="allow_always")
+        assert (status, problem["place"]) == (400, "$.choice")
+        assert (await answered(server, approval, choice="allow_once"))[0] == 200
+
+
+async def test_an_unknown_question_is_not_found(serve: Serve) -> None:
+    async with serve(carry=Told(ask)) as server:
+        status, problem = await answered(server, "apr_none", choice="allow_once")
+        assert (status, problem["message"]) == (404, "there is no approval 'apr_none'")
+
+
+async def test_a_stopped_turn_takes_its_question_with_it(serve: Serve) -> None:
+    async with serve(carry=Told(ask)) as server:
+        session, turn, approval = await asked(server)
+        await server.post(f"/sessions/{session}/turns/{turn}/cancel", status=202)
+        events = await server.wait_idle(session)
+        (resolved,) = [event for event in events if event["type"] == "approval.resolved"]
+        assert (resolved["choice"], resolved["by"]) == ("reject_once", "host")
+        assert (await answered(server, approval, choice="allow_once"))[0] == 409
+        assert (await server.get("/sessions"))[0]["open_approvals"] == 0
+
+
+async def test_a_question_of_a_stopped_server_is_closed_and_cannot_be_answered(serve: Serve) -> None:
+    async with serve(carry=Told(ask)) as server:
+        session, _, approval = await asked(server)
+    async with serve(carry=Told(ask)) as server:
+        assert await server.get("/approvals") == []
+        assert (await answered(server, approval, choice="allow_once"))[0] == 409
+        assert (await server.get(f"/sessions/{session}"))["state"] == "idle_ready"
+
+
+async def test_a_turn_knows_whether_anybody_can_answer(serve: Serve) -> None:
+    async def say(turn: Turn) -> None:
+        await turn.say(str(turn.host.can_ask))
+
+    async with serve(carry=Told(say)) as server:
+        session = await server.new_session()
+        await server.submit(session, "one", can_ask=False)
+        events = await server.wait_idle(session)
+        await server.submit(session, "two")
+        events += await server.wait_idle(session, after=events[-1]["seq"])
+        assert [event["text"] for event in events if event["type"] == "message.completed"] == ["False", "True"]
