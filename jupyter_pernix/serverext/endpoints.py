@@ -48,6 +48,8 @@ class Saved(msgspec.Struct, frozen=True, kw_only=True):
 
     default: str = ""
     endpoints: dict[str, EndpointSettings] = {}
+    found: dict[str, EndpointSettings] | None = None
+    """What the last look around loopback found; ``None``: nobody has looked yet."""
 
 
 @dataclass
@@ -73,6 +75,9 @@ class Endpoints:
             self._put(name, endpoint, source)
         for name, endpoint in self._saved.endpoints.items():
             self._put(name, endpoint, "saved")
+        for name, endpoint in (self._saved.found or {}).items():
+            if name not in self._entries:
+                self._put(name, endpoint, "found")
         self._put_tour()
 
     # ---- reading --------------------------------------------------------------------------------------------------------
@@ -183,8 +188,14 @@ class Endpoints:
             raise Conflict(
                 f"the endpoint {name!r} comes from the {self._entry(name).source}; it cannot be removed here"
             )
-        endpoints = {key: value for key, value in self._saved.endpoints.items() if key != name}
-        await self._save(Saved(default=self._saved.default if self._saved.default != name else "", endpoints=endpoints))
+        saved = self._saved
+        await self._save(
+            Saved(
+                default=saved.default if saved.default != name else "",
+                endpoints={key: value for key, value in saved.endpoints.items() if key != name},
+                found=saved.found and {key: value for key, value in saved.found.items() if key != name},
+            )
+        )
         del self._entries[name]
 
     async def set_default(self, name: str) -> EndpointInfo:
@@ -208,6 +219,11 @@ class Endpoints:
         entry.info = replace(probed, name=name, source=entry.source, has_key=bool(entry.settings.key(self._environ)))
         return self.info(name)
 
+    @property
+    def never_looked(self) -> bool:
+        """Nobody has looked around loopback yet, in this or an earlier server."""
+        return self._saved.found is None
+
     async def discover(self) -> list[Discovery]:
         """Look around loopback; what answers becomes an endpoint named after its kind, and what no longer does is dropped."""
         # Imported here: httpx costs the start of the server 0.2 s.
@@ -215,20 +231,28 @@ class Endpoints:
 
         async with self._probing:
             self._discoveries = await discover()
-            known = {entry.settings.base_url for entry in self._entries.values() if entry.source != "found"}
-            found = {found.base_url: found for found in self._discoveries if found.found}
-            for name, entry in list(self._entries.items()):
-                if entry.source == "found" and entry.settings.base_url not in found:
-                    del self._entries[name]
-            new: list[str] = []
-            for base_url, discovery in found.items():
-                name = discovery.kind
-                if base_url not in known and name not in self._entries:
-                    self._put(name, EndpointSettings(base_url=base_url, kind=discovery.kind), "found")
-                    new.append(name)
+            new = self._take_found([found for found in self._discoveries if found.found])
+            now = {name: entry.settings for name, entry in self._entries.items() if entry.source == "found"}
+            if now != self._saved.found:
+                await self._save(replace(self._saved, found=now))
         for name in new:
             await self.probe(name)
         return self._discoveries
+
+    def _take_found(self, found: list[Discovery]) -> list[str]:
+        """Names of the endpoints that are new."""
+        addresses = {discovery.base_url for discovery in found}
+        for name, entry in list(self._entries.items()):
+            if entry.source == "found" and entry.settings.base_url not in addresses:
+                del self._entries[name]
+        known = {entry.settings.base_url for entry in self._entries.values()}
+        new: list[str] = []
+        for discovery in found:
+            name: str = discovery.kind
+            if discovery.base_url not in known and name not in self._entries:
+                self._put(name, EndpointSettings(base_url=discovery.base_url, kind=discovery.kind), "found")
+                new.append(name)
+        return new
 
     def put_local(self, base_url: str, model: str, *, context_length: int | None) -> None:
         """The local model serves at this address."""

@@ -123,6 +123,8 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
         _write_server_file(data_folder / "server.json", options, root)
         stack.callback((data_folder / "server.json").unlink, missing_ok=True)
         tasks.start_soon(sessions.write_records, interrupted)
+        if settings.discover and endpoints.never_looked:
+            tasks.start_soon(_first_look, endpoints)
         try:
             yield Runtime(
                 settings=settings,
@@ -139,6 +141,13 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
         finally:
             around.stopping = True
             tasks.cancel_scope.cancel()
+
+
+async def _first_look(endpoints: Endpoints) -> None:
+    try:
+        await endpoints.discover()
+    except Exception:  # The edge of a background task: the user can look again by hand.
+        log.warning("the first look for model servers on this machine failed", exc_info=True)
 
 
 def _write_server_file(path: Path, options: RuntimeOptions, root: Path) -> None:
