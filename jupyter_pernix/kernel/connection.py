@@ -42,7 +42,7 @@ class Connection:
     def __init__(self, manager: KernelManager, context: zmq.asyncio.Context) -> None:
         session = Session(key=manager.session.key, signature_scheme=manager.session.signature_scheme)
         self._client = AsyncKernelClient(
-            **{**manager.get_connection_info(), "session": session, "context": context, "parent": manager}
+            **{**manager.get_connection_info(session=True), "session": session, "context": context, "parent": manager}
         )
         self._client.start_channels(stdin=False, hb=False, control=False)
         self.closed = False
@@ -68,7 +68,7 @@ class Connection:
             message = await self._receive(channel)
             if message is None:
                 # A poll that is cancelled has taken nothing off the socket; a receive might have.
-                await self._socket(channel).poll(1000)
+                await self._poll(channel, 1.0)
                 continue
             yield message
             count += 1
@@ -82,7 +82,7 @@ class Connection:
 
     async def readable(self, seconds: float) -> bool:
         """Whether IOPub has something, after at most ``seconds``."""
-        return not self.closed and bool(await self._socket("iopub").poll(int(seconds * 1000)))
+        return not self.closed and await self._poll("iopub", seconds)
 
     async def wait_ready(self) -> None:
         """Returns once the kernel has answered on shell and its IOPub reaches us. Waits for ever if it never does."""
@@ -93,6 +93,14 @@ class Connection:
                     group.start_soon(self._first, "iopub", "")
                     group.start_soon(self._first, "shell", "kernel_info_reply")
                 return
+
+    async def _poll(self, channel: Literal["shell", "iopub"], seconds: float) -> bool:
+        try:
+            return bool(await self._socket(channel).poll(int(seconds * 1000)))
+        except anyio.get_cancelled_exc_class():
+            if self.closed:  # closing a socket cancels who polls it; nobody has cancelled this task
+                return False
+            raise
 
     async def _first(self, channel: Literal["shell", "iopub"], message_type: str) -> None:
         async for message in self.messages(channel):

@@ -272,6 +272,7 @@ class KernelExecutor:
 
     async def _watch(self, execution: Execution) -> None:
         while not execution.ended.is_set():
+            self._process.trim_log()
             alive = await self._process.is_alive()
             if not alive or self._process.identity != self._identity:
                 await anyio.sleep(_SETTLE)  # what it still had sent is on its way

@@ -5,6 +5,7 @@ import concurrent.futures
 import contextlib
 import os
 import signal
+import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +22,7 @@ from ..errors import KernelDied, KernelMissing, KernelStartFailed
 from .connection import Connection
 
 _LOG_TAIL = 4_000
+_LOG_LIMIT = 4_000_000
 
 
 class MultiManager(Protocol):
@@ -88,7 +90,7 @@ class KernelProcess:
         self._kernel_id = ""
         self._cwd, self._env = cwd, env
         self._start_deadline = start_deadline
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as this object, closed in shutdown()
+        self._log = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - lives as long as this object, closed in shutdown()
         self._owned = True
         self.name = name
         self.language = ""
@@ -104,7 +106,7 @@ class KernelProcess:
         :raises KernelMissing: if no such kernelspec is installed
         :raises KernelStartFailed: with what the process wrote to stderr
         """
-        options: dict[str, Any] = {"stderr": self._log.fileno()}
+        options: dict[str, Any] = {"stderr": self._log.fileno(), "stdout": subprocess.DEVNULL}
         if self._cwd is not None:
             options["cwd"] = str(self._cwd)
         if self._env is not None:
@@ -113,7 +115,8 @@ class KernelProcess:
         assert specs is not None
         try:
             spec = specs.get_kernel_spec(self.name)
-            self._kernel_id = await ensure_async(self._manager.start_kernel(kernel_name=self.name, **options))
+            with anyio.CancelScope(shield=True):  # half a start leaves a process that nobody knows
+                self._kernel_id = await ensure_async(self._manager.start_kernel(kernel_name=self.name, **options))
         except NoSuchKernel as exc:
             raise KernelMissing(self.name, sorted(specs.find_kernel_specs())) from exc
         except OSError as exc:
@@ -155,7 +158,8 @@ class KernelProcess:
         """
         if self._kernel_id not in self._manager:
             return await self.start(context)
-        done = await ensure_async(self._manager.restart_kernel(self._kernel_id, now=True))
+        with anyio.CancelScope(shield=True):
+            done = await ensure_async(self._manager.restart_kernel(self._kernel_id, now=True))
         if done is not None and hasattr(done, "add_done_callback"):
             # The Jupyter server returns a future of its own check; ours below decides, and its failure is no news.
             done.add_done_callback(_ignore_failure)
@@ -193,6 +197,11 @@ class KernelProcess:
             return ""
         size = os.fstat(self._log.fileno()).st_size
         return os.pread(self._log.fileno(), _LOG_TAIL, max(0, size - _LOG_TAIL)).decode("utf-8", "replace").strip()
+
+    def trim_log(self) -> None:
+        """Keep what the process writes to its own stderr from filling the disk."""
+        if not self._log.closed and os.fstat(self._log.fileno()).st_size > _LOG_LIMIT:
+            os.ftruncate(self._log.fileno(), 0)
 
     def _provisioner(self) -> Any:
         return self._manager.get_kernel(self._kernel_id).provisioner if self._kernel_id in self._manager else None
