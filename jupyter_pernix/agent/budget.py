@@ -28,7 +28,8 @@ def total(one: Usage, two: Usage) -> Usage:
 
 @dataclass(kw_only=True)
 class Spending:
-    """What a turn has spent so far, against its budget. ``started`` is the clock's time at its start."""
+    """What a turn has spent so far, against its budget. ``started`` is the clock's time at its start, moved on by
+    what it waited for a person."""
 
     budget: Budget
     started: float
@@ -44,6 +45,10 @@ class Spending:
         prompt = usage.prompt_tokens if usage.prompt_tokens is not None else prompt_bytes // 4
         self._last = prompt + (usage.completion_tokens or 0)
         self._tokens += self._last
+
+    def waited(self, seconds: float) -> None:
+        """The turn waited for a person; that is not its time."""
+        self.started += seconds
 
     def next_step(self, now: float) -> Exceeded | None:
         """``None`` if another step may be made; it is expected to cost at least as much as the last one."""

@@ -4,7 +4,7 @@ the next one happens, and every call that was requested gets exactly one result,
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..config import Deadlines
@@ -15,6 +15,7 @@ from ..ports import Clock, TurnHost
 from ..records import CallStatus
 from .budget import Exceeded, Spending
 from .context import FINISH, plain_json
+from .excerpt import excerpt
 from .guards import Repeats, call_key
 from .journal import Journal
 from .model.parts import ModelCall
@@ -22,7 +23,7 @@ from .policy.broker import Decision, Intent, decide, question
 from .policy.plain import one_line
 from .policy.scope import Scope
 from .steps import Step
-from .tools.base import Bound, Tool, ToolContext, ToolResult
+from .tools.base import RESULT_LIMIT, Bound, Tool, ToolContext, ToolResult
 from .tools.registry import tool_named
 from .wellformed import wellformed, wellformed_json
 
@@ -30,6 +31,8 @@ log = logging.getLogger(__name__)
 
 NOT_BEGUN = "Not done: {reason} before this call was carried out."
 BROKEN_OFF = "Stopped: {reason} while this call ran. It may have had a part of its effect."
+_LONGEST_RESULT = RESULT_LIMIT + 4_000
+
 AFTER_ANSWER = "Not done: the turn was finished before this call."
 
 
@@ -184,7 +187,9 @@ class Calls:
             seconds_left=self._spending.left(call.started),
         )
         try:
-            return await bound.carry_out(context)
+            result = await bound.carry_out(context)
+            # each tool cuts what it knows how to cut; this is the wall behind them
+            return replace(result, text=excerpt(result.text, limit=_LONGEST_RESULT).text)
         except ToolError as exc:
             return ToolResult(text=str(exc), failed=True)
         except Exception as exc:
@@ -208,12 +213,14 @@ class Calls:
 
     async def _asked(self, call: OpenCall, intent: Intent, decision: Decision) -> str:
         asked = question(intent)
+        since = self._clock.monotonic()
         answer = await self._host.ask(
             call_id=call.requested.call_id,
             question=asked.question,
             detail=asked.detail,
             choices=list(asked.choices),
         )
+        self._spending.waited(self._clock.monotonic() - since)
         if answer.choice in ("reject_once", "reject_always"):
             self.repeats.declined(call.key)
             said = (

@@ -3,7 +3,8 @@ make the same bytes.
 
 Rules. The input only grows. The system part is given once; mode and time stand in the user's messages. Every call has exactly one
 result, in the order of the calls; one that was cut off gets a sentence. User and assistant take turns: a turn that ended without
-an answer is closed by a line that says so. Thoughts are not sent again. A ``finish`` that was carried out is told as the answer it was.
+an answer is closed by a line that says so, and a step that led to nothing by one that asks for more. Thoughts are not sent again.
+A ``finish`` that was carried out is told as the answer it was.
 """
 
 import json
@@ -30,6 +31,8 @@ FINISH = "finish"
 
 NO_RESULT = "No result: this call was interrupted. It may or may not have had its effect; look before you repeat it."
 EMPTY_REPLY = "(Your last reply was empty. Call a tool, or give your answer.)"
+
+PROMISE = "(You said what you would do, but did nothing. Do it now by calling a tool, or give your answer.)"
 
 _ENDINGS: dict[TerminalCode, str] = {
     TerminalCode.CANCELLED: "the user stopped it",
@@ -149,27 +152,29 @@ class Transcript:
                 pass
 
     def flush(self) -> None:
-        """Append what the last step said and got. Call it when the step's results are complete; doing so twice is harmless."""
-        for message in self._step.messages():
+        """Append what the last step said and got; another step follows. Call it when the step's results are complete; doing so
+        twice is harmless."""
+        step, self._step = self._step, _Step()
+        messages = step.messages()
+        if step.texts and not step.calls:
+            messages.append({"role": "user", "content": PROMISE})
+        for message in messages:
             self._append(message)
-        self._step = _Step()
 
     def _close(self, code: TerminalCode) -> None:
         if self._open is None:
             return
         self._open = None
-        if code == TerminalCode.ANSWERED:
-            self.flush()
-            return
-        note = _NOTE.format(why=_ENDINGS[code])
-        messages = self._step.messages()
-        if messages and messages[-1]["role"] == "assistant":
-            messages[-1]["content"] = f"{messages[-1]['content']}\n\n{note}"
-        else:
-            messages.append({"role": "assistant", "content": note})
+        step, self._step = self._step, _Step()
+        messages = step.messages()
+        if code != TerminalCode.ANSWERED:
+            note = _NOTE.format(why=_ENDINGS[code])
+            if messages and messages[-1]["role"] == "assistant":
+                messages[-1]["content"] = f"{messages[-1]['content']}\n\n{note}"
+            else:
+                messages.append({"role": "assistant", "content": note})
         for message in messages:
             self._append(message)
-        self._step = _Step()
 
     def _request(self, stored: Stored, event: TurnStarted) -> str:
         time = stored.recorded_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -3,6 +3,7 @@
 Repeats are judged by the call, not by its outcome: an output that changes a little each time is still the same call.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,6 +68,18 @@ class Repeats:
         if self._failures >= FAILURES_AT:
             return f"{self._failures} tool calls in a row failed. Look at their results, then say how to go on."
         return ""
+
+
+_PROMISE = re.compile(
+    r"(?:^|[.!?:]\s+|\n\s*)(?:(?:now|next|first|ok|okay|so|then)[,:]?\s+)?"
+    r"(?:let me(?! know)|let's|i(?:'|’)ll|i will|i am going to|i(?:'|’)m going to)\b[^.!?\n]{3,160}[.:!…]*\s*\Z",
+    re.IGNORECASE,
+)
+
+
+def promises(text: str) -> bool:
+    """Whether a reply ends by announcing an action instead of having done it or answering."""
+    return _PROMISE.search(text[-400:]) is not None
 
 
 class Repetition:

@@ -20,6 +20,7 @@ from .briefing import briefing
 from .budget import Spending
 from .calls import Calls
 from .clock import SystemClock
+from .guards import promises
 from .journal import Journal
 from .model.parts import Model
 from .states import Reason
@@ -71,6 +72,7 @@ class Run:
         self._steps: Steps | None = None
         self._calls: Calls | None = None
         self._empty = 0
+        self._promised = False
 
     async def carry(self) -> TurnFinished:
         """Carry the turn to its end; the answer is its last event. Raises nothing but cancellation, and then the log is closed too."""
@@ -145,7 +147,7 @@ class Run:
                 "Raise the limit of the endpoint, or ask for less at once.",
             )
         if not reply.calls:
-            return Ending(code=TerminalCode.ANSWERED)
+            return None if self._promise_to_keep(reply.text) else Ending(code=TerminalCode.ANSWERED)
         outcome = await calls.carry_out()
         if outcome.answer is not None:
             return Ending(code=TerminalCode.ANSWERED)
@@ -154,6 +156,14 @@ class Run:
         if calls.repeats.stuck:
             return Ending(code=TerminalCode.STUCK, detail=calls.repeats.stuck)
         return None
+
+    def _promise_to_keep(self, text: str) -> bool:
+        """Whether the reply only announces an action that this turn allows; it is asked for once."""
+        model, mode = self._model, self._host.mode
+        if self._promised or model is None or model.protocol == "chat" or mode not in ("edit", "auto"):
+            return False
+        self._promised = promises(text)
+        return self._promised
 
     def _after_empty(self, finish_reason: str) -> Ending | None:
         self._empty += 1

@@ -50,3 +50,9 @@ def test_time_runs_from_the_start_of_the_turn() -> None:
 def test_usages_add_up_and_what_nobody_knows_stays_unknown() -> None:
     one, two = Usage(prompt_tokens=1), Usage(prompt_tokens=2, completion_tokens=3)
     assert total(one, two) == Usage(prompt_tokens=3, completion_tokens=3)
+
+
+def test_waiting_for_a_person_costs_no_time() -> None:
+    spending = Spending(budget=Budget(seconds=60), started=0.0)
+    spending.waited(3600.0)
+    assert spending.left(3610.0) == 50.0

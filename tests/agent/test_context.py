@@ -36,6 +36,7 @@ async def test_rebuilding_gives_the_bytes_of_every_request_of_the_live_runs(tmp_
             ),
             Says(thought="hm", calls=(call("run_code", code="print('\ud800')", wire_id="call_0"),)),
             Says(),
+            Says(text="Let me write it down."),
             Says(calls=(call("write_file", path="a.txt", content="ä\n"), call("finish", answer="Fertig."))),
         ],
         [Says(error=EndpointRefused("no"))],
@@ -48,7 +49,7 @@ async def test_rebuilding_gives_the_bytes_of_every_request_of_the_live_runs(tmp_
         (acting.space / "AGENTS.md").write_text("Use spaces now.\n")
 
     whole = rebuilt(acting)
-    assert len(sent) == 8
+    assert len(sent) == 9
     for request in sent:
         assert whole.startswith(request[:-1])
     assert_legal_messages(Transcript.of("", acting.host.log).conversation.messages)

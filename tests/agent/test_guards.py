@@ -1,6 +1,6 @@
 import pytest
 
-from jupyter_pernix.agent.guards import DESCRIBING, Repeats, Repetition, call_key
+from jupyter_pernix.agent.guards import DESCRIBING, Repeats, Repetition, call_key, promises
 
 
 def test_a_key_ignores_order_and_descriptions_at_the_top_only() -> None:
@@ -42,3 +42,32 @@ def test_a_block_that_repeats_is_noticed_within_its_window(block: str) -> None:
 def test_a_text_that_only_resembles_itself_is_no_repetition() -> None:
     watch = Repetition()
     assert not any(watch.repeats(f"| row {number} | value |\n") for number in range(2000))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Let me make the change now.",
+        "I found the fault in lines.py. I'll fix it now:",
+        "Here is what I see:\n\n- a\n- b\n\nNow I will run the tests.",
+        "Next, let me look at the data…",
+        "I am going to edit the file!",
+    ],
+)
+def test_an_announced_action_is_noticed(text: str) -> None:
+    assert promises(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Done. Let me know if you need more.",
+        "I will be brief: the file has 3 rows. Its sum is 4.",
+        "The tests pass.",
+        "She said: I will go. That was all.",
+        "The function let me in.",
+        "",
+    ],
+)
+def test_an_answer_is_not_taken_for_an_announcement(text: str) -> None:
+    assert not promises(text)

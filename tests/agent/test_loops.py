@@ -6,6 +6,7 @@ from pathlib import Path
 
 from agent.acting import Acting, answer
 
+from jupyter_pernix.agent.context import PROMISE
 from jupyter_pernix.agent.testing import Executes, FakeExecutor, Says, call, printed
 from jupyter_pernix.events import ApprovalRequested, FileChanged, MessageCompleted, PolicyDecided, ToolCallStarted
 from jupyter_pernix.records import JSON, ApprovalAnswer, TerminalCode
@@ -120,3 +121,28 @@ async def test_long_uniform_content_of_a_file_is_no_repetition(acting: Acting) -
     )
 
     assert finished.code == TerminalCode.ANSWERED
+
+
+async def test_an_announced_action_is_asked_for_in_the_same_turn(acting: Acting) -> None:
+    finished = await acting.say(
+        [Says(text="Let me list the files."), Says(calls=(call("list_files"),)), answer("There are none.")]
+    )
+
+    assert finished.code == TerminalCode.ANSWERED
+    assert acting.statuses == ["completed"]
+    assert [message["content"] for message in acting.model.requests[1][-2:]] == ["Let me list the files.", PROMISE]
+
+
+async def test_an_announcement_is_asked_about_once(acting: Acting) -> None:
+    finished = await acting.say([Says(text="Let me list the files."), Says(text="I will list them now.")])
+
+    assert finished.code == TerminalCode.ANSWERED
+    assert len(acting.model.requests) == 2
+
+
+async def test_a_plan_may_end_with_what_will_be_done(tmp_path: Path) -> None:
+    acting = Acting(root=tmp_path, mode="plan")
+    finished = await acting.say([Says(text="Then I will fix the importer.")])
+
+    assert finished.code == TerminalCode.ANSWERED
+    assert len(acting.model.requests) == 1

@@ -2,6 +2,7 @@
 change of its own in this session. Content is compared, never times.
 """
 
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import anyio.to_thread
@@ -45,9 +46,12 @@ class EditFile(Arguments, frozen=True):
 
 
 async def _read(context: ToolContext, args: ReadFile) -> ToolResult:
-    located = context.scope.locate(args.path)
-    content = await anyio.to_thread.run_sync(lambda: read_bytes(located, limit=_LARGEST))
-    if located.name.endswith(".ipynb"):
+    return await anyio.to_thread.run_sync(_shown, context.scope.locate(args.path), args)
+
+
+def _shown(located: Located, args: ReadFile) -> ToolResult:
+    content = read_bytes(located, limit=_LARGEST)
+    if _is_notebook(located):
         text = notebook_text(content, name=located.name)
         about = f"{located.name}: a notebook; outputs are shortened, numbers are lines of this view"
     else:
@@ -87,8 +91,25 @@ def _shortened(line: str) -> str:
 # ---- change -------------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Change:
+    """What is to be written. ``before`` ``None``: there is no such file yet. ``said`` and
+    ``around`` tell the model what it is and how the place looks then."""
+
+    located: Located
+    before: bytes | None
+    after: bytes
+    record: FileChange
+    said: str
+    around: str = ""
+
+
+def _is_notebook(located: Located) -> bool:
+    return located.name.casefold().endswith(".ipynb")
+
+
 def _refuse_notebook(located: Located) -> None:
-    if located.name.casefold().endswith(".ipynb"):
+    if _is_notebook(located):
         raise ToolRetry(
             f"Not done: {located.name!r} is a notebook; changing its file as text would break it or lose what is open in the browser. "
             "Put code in run_code, or in a .py file."
@@ -112,12 +133,9 @@ def _stale(located: Located, content: bytes, known: str | None) -> ToolResult | 
     )
 
 
-async def _put(
-    context: ToolContext, located: Located, before: bytes | None, after: bytes, *, old: str, new: str
-) -> str:
-    """Write, store the change, and say what it was."""
-    diff, added, removed = await anyio.to_thread.run_sync(lambda: unified_diff(old, new, name=located.name))
-    change = FileChange(
+def _changed(located: Located, before: bytes | None, after: bytes, *, old: str, new: str) -> _Change:
+    diff, added, removed = unified_diff(old, new, name=located.name)
+    record = FileChange(
         path=located.name,
         before=None if before is None else digest(before),
         after=digest(after),
@@ -125,35 +143,47 @@ async def _put(
         removed_lines=removed,
         diff=diff,
     )
+    return _Change(located=located, before=before, after=after, record=record, said=f"+{added} -{removed} lines")
+
+
+async def _put(context: ToolContext, change: _Change) -> None:
     # once begun the write is carried through and recorded: a stop in between would leave a change that nobody knows of
     with anyio.CancelScope(shield=True):
-        await anyio.to_thread.run_sync(write_bytes, located, after)
+        await anyio.to_thread.run_sync(write_bytes, change.located, change.after)
         await context.store(
             FileChanged(
-                session_id=context.host.session_id, turn_id=context.turn_id, call_id=context.call_id, change=change
+                session_id=context.host.session_id,
+                turn_id=context.turn_id,
+                call_id=context.call_id,
+                change=change.record,
             )
         )
-    return f"+{added} -{removed} lines"
 
 
 async def _write(context: ToolContext, args: WriteFile) -> ToolResult:
     located = context.scope.locate(args.path)
     _refuse_notebook(located)
-    before = await anyio.to_thread.run_sync(lambda: read_if_there(located, limit=_LARGEST))
+    change = await anyio.to_thread.run_sync(_written, located, context.ledger.seen.get(located.name), args.content)
+    if isinstance(change, ToolResult):
+        return change
+    await _put(context, change)
+    verb = "Created" if change.before is None else "Wrote"
+    return ToolResult(text=f"{verb} {located.name} ({change.said}, {len(change.after):,} bytes).")
+
+
+def _written(located: Located, known: str | None, content: str) -> _Change | ToolResult:
+    before = read_if_there(located, limit=_LARGEST)
     if before is None:
-        after = args.content.encode()
-        said = await _put(context, located, None, after, old="", new=args.content)
-        return ToolResult(text=f"Created {located.name} ({said}, {len(after):,} bytes).")
-    stale = _stale(located, before, context.ledger.seen.get(located.name))
+        return _changed(located, None, content.encode(), old="", new=content)
+    stale = _stale(located, before, known)
     if stale is not None:
         return stale
     file = decode(before, name=located.name)
-    text = args.content.replace("\n", "\r\n") if file.ending == "\r\n" and "\r" not in args.content else args.content
+    text = content.replace("\n", "\r\n") if file.ending == "\r\n" and "\r" not in content else content
     after = _encoded(file, text)
     if after == before:
         return ToolResult(text=f"{located.name} has exactly this content already; nothing was written.")
-    said = await _put(context, located, before, after, old=file.text, new=text)
-    return ToolResult(text=f"Wrote {located.name} ({said}, {len(after):,} bytes).")
+    return _changed(located, before, after, old=file.text, new=text)
 
 
 def _encoded(file: TextFile, text: str) -> bytes:
@@ -167,15 +197,22 @@ def _encoded(file: TextFile, text: str) -> bytes:
 async def _edit(context: ToolContext, args: EditFile) -> ToolResult:
     located = context.scope.locate(args.path)
     _refuse_notebook(located)
-    before = await anyio.to_thread.run_sync(lambda: read_bytes(located, limit=_LARGEST))
-    stale = _stale(located, before, context.ledger.seen.get(located.name))
+    change = await anyio.to_thread.run_sync(_edited, located, context.ledger.seen.get(located.name), args)
+    if isinstance(change, ToolResult):
+        return change
+    await _put(context, change)
+    return ToolResult(text=f"Edited {located.name} ({change.said}).\n{change.around}")
+
+
+def _edited(located: Located, known: str | None, args: EditFile) -> _Change | ToolResult:
+    before = read_bytes(located, limit=_LARGEST)
+    stale = _stale(located, before, known)
     if stale is not None:
         return stale
     file = decode(before, name=located.name)
-    text = await anyio.to_thread.run_sync(replace_once, file, args.old_text, args.new_text)
-    after = file.encode(text)
-    said = await _put(context, located, before, after, old=file.text, new=text)
-    return ToolResult(text=f"Edited {located.name} ({said}).\n{_around(file.text, text)}")
+    text = replace_once(file, args.old_text, args.new_text)
+    change = _changed(located, before, file.encode(text), old=file.text, new=text)
+    return replace(change, around=_around(file.text, text))
 
 
 def _around(before: str, after: str) -> str:

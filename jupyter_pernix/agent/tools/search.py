@@ -21,8 +21,8 @@ from .ignored import IGNORED
 from .process import Output, run_process
 
 _MOST_FILES = 400
-_MOST_HITS = 150
-_LONGEST_LINE = 300
+_MOST_HITS = 100
+_LONGEST_LINE = 150
 _SEARCH_SECONDS = 20.0
 _WALK = 200_000
 

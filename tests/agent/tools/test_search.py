@@ -72,9 +72,9 @@ async def test_matching_lines_come_with_file_and_number(acting: Acting) -> None:
 async def test_hits_are_bounded_in_number_and_length(acting: Acting) -> None:
     (acting.space / "a").write_text(("x" * 1000 + "\n") * 500)
     lines = (await result(acting, "search_files", pattern="x")).splitlines()
-    assert len(lines) == 151
-    assert max(map(len, lines)) < 320
-    assert lines[-1] == "[… more than 150 lines match; give a folder or a narrower pattern]"
+    assert len(lines) == 101
+    assert max(map(len, lines)) < 170
+    assert lines[-1] == "[… more than 100 lines match; give a folder or a narrower pattern]"
 
 
 async def test_a_pattern_that_is_none_is_refused(acting: Acting) -> None:
