@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, cast
 
 import anyio
+import msgspec
 from msgspec import Meta
 
 from ...errors import KernelError, ToolFailed, ToolRetry
@@ -14,6 +15,7 @@ from ...ports import Executor
 from ...records import JSON, ExecutionResult, OutputOp
 from ..excerpt import excerpt, without_ansi
 from ..policy.broker import Targets
+from ..wellformed import wellformed, wellformed_json
 from .base import RESULT_LIMIT, Arguments, Tool, ToolContext, ToolResult
 from .sidefile import keep
 
@@ -33,6 +35,7 @@ class _Execution:
     outputs: list[JSON] = field(default_factory=list[JSON])
 
     async def on_output(self, op: OutputOp) -> None:
+        op = msgspec.structs.replace(op, output=wellformed_json(op.output), text=wellformed(op.text))
         await self.context.store(
             ExecutionOutput(
                 session_id=self.context.host.session_id,

@@ -149,7 +149,7 @@ def _changed(located: Located, before: bytes | None, after: bytes, *, old: str, 
 async def _put(context: ToolContext, change: _Change) -> None:
     # once begun the write is carried through and recorded: a stop in between would leave a change that nobody knows of
     with anyio.CancelScope(shield=True):
-        await anyio.to_thread.run_sync(write_bytes, change.located, change.after)
+        await anyio.to_thread.run_sync(_replace, change)
         await context.store(
             FileChanged(
                 session_id=context.host.session_id,
@@ -158,6 +158,14 @@ async def _put(context: ToolContext, change: _Change) -> None:
                 change=change.record,
             )
         )
+
+
+def _replace(change: _Change) -> None:
+    if read_if_there(change.located, limit=_LARGEST) != change.before:
+        raise ToolRetry(
+            f"Not done: {change.located.name!r} was changed by somebody else at this very moment. Read it again."
+        )
+    write_bytes(change.located, change.after)
 
 
 async def _write(context: ToolContext, args: WriteFile) -> ToolResult:

@@ -5,7 +5,7 @@ from agent.acting import Acting, answer
 
 from jupyter_pernix.agent.testing import Executes, FakeExecutor, MemoryHost, Says, call, printed, shown
 from jupyter_pernix.errors import KernelDied, KernelMissing
-from jupyter_pernix.events import ExecutionFinished, ExecutionOutput, ExecutionStarted, ToolCallFinished
+from jupyter_pernix.events import ExecutionFinished, ExecutionOutput, ExecutionStarted, ToolCallFinished, encode_event
 from jupyter_pernix.records import ExecutionResult, OutputOp
 
 
@@ -165,3 +165,10 @@ async def test_in_a_cell_the_start_is_stored_before_the_executor_is_asked(tmp_pa
     await acting.say([Says(calls=(call("run_code", code="x = 1"),)), answer()])
 
     assert acting.of(ExecutionStarted)[0].place == "in_cell"
+
+
+async def test_output_that_is_no_unicode_is_stored_all_the_same(tmp_path: Path) -> None:
+    acting = await ran(tmp_path, Executes(ops=(printed("a\ud800b\n"), OutputOp(op="extend", index=0, text="\udfff"))))
+
+    assert acting.results == ["ok [1]\na?b\n?"]
+    assert all(encode_event(event) for event in acting.host.events)

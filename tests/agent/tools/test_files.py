@@ -1,5 +1,6 @@
 """Reading, writing and editing on real files."""
 
+import os
 import stat
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 from agent.acting import Acting, answer
 
 from jupyter_pernix.agent.testing import Says, call
+from jupyter_pernix.agent.tools import files
 from jupyter_pernix.agent.tools.textfile import digest
 from jupyter_pernix.events import FileChanged, ToolCallFinished
 from jupyter_pernix.records import FileChange
@@ -140,8 +142,6 @@ async def test_a_long_file_that_changed_must_be_read_again(acting: Acting) -> No
 
 
 async def test_a_touched_file_is_the_same_file(acting: Acting) -> None:
-    import os
-
     (acting.space / "a").write_text("1\n")
     await did(acting, read("a"))
     os.utime(acting.space / "a", (1, 1))
@@ -312,3 +312,23 @@ async def test_a_long_diff_is_cut(acting: Acting) -> None:
 async def test_paths_with_markup_are_only_names(acting: Acting, tmp_path: Path) -> None:
     results = await did(acting, write("<img src=x>.txt", "a\n"))
     assert results == ["Created <img src=x>.txt (+1 -0 lines, 2 bytes)."]
+
+
+async def test_a_file_that_changes_between_the_look_and_the_write_is_left_alone(
+    acting: Acting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = acting.space / "a"
+    file.write_text("1\n")
+    await did(acting, read("a"))
+    look = files.unified_diff
+
+    def somebody_is_faster(before: str, after: str, *, name: str) -> tuple[str, int, int]:
+        file.write_text("theirs\n")
+        return look(before, after, name=name)
+
+    monkeypatch.setattr(files, "unified_diff", somebody_is_faster)
+    results = await did(acting, edit("a", "1", "2"))
+
+    assert results == ["Not done: 'a' was changed by somebody else at this very moment. Read it again."]
+    assert file.read_text() == "theirs\n"
+    assert acting.of(FileChanged) == []
