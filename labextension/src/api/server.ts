@@ -7,7 +7,7 @@ export class ServerTransport implements Transport {
   constructor(private readonly _settings: ServerConnection.ISettings) {}
 
   request(path: string, init: RequestInit): Promise<Response> {
-    const url = URLExt.join(this._settings.baseUrl, 'pernix/api', path);
+    const url = `${URLExt.join(this._settings.baseUrl, 'pernix/api')}/${path}`;
     return ServerConnection.makeRequest(url, init, this._settings);
   }
 }

@@ -4,6 +4,8 @@ import { CHOICES, plain } from './words';
 
 export interface ApprovalProps {
   approval: ApprovalView;
+  /** What stands in sight beside the question already. */
+  shown?: string;
   /** True when the answer is stored. */
   onAnswer: (approvalId: string, choice: ApprovalChoice, text: string) => Promise<boolean>;
 }
@@ -25,7 +27,7 @@ export function Approval(props: ApprovalProps): React.JSX.Element {
 }
 
 function OpenApproval(props: ApprovalProps): React.JSX.Element {
-  const { approval, onAnswer } = props;
+  const { approval, onAnswer, shown } = props;
   const [text, setText] = React.useState('');
   const [sending, setSending] = React.useState(false);
   const id = React.useId();
@@ -45,7 +47,9 @@ function OpenApproval(props: ApprovalProps): React.JSX.Element {
       <div className="jp-Pernix-question" id={id}>
         {plain(approval.question)}
       </div>
-      {approval.detail && <pre className="jp-Pernix-plain">{approval.detail}</pre>}
+      {approval.detail && approval.detail.trim() !== shown?.trim() && (
+        <pre className="jp-Pernix-plain">{approval.detail}</pre>
+      )}
       <div className="jp-Pernix-choices">
         {approval.choices.map((choice, index) => (
           <button

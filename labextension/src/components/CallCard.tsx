@@ -102,7 +102,9 @@ function CallBody(props: CallCardProps): React.JSX.Element {
   return (
     <>
       <Arguments call={call} />
-      {call.approval !== null && onAnswer && <Approval approval={call.approval} onAnswer={onAnswer} />}
+      {call.approval !== null && onAnswer && (
+        <Approval approval={call.approval} shown={codeOf(call)} onAnswer={onAnswer} />
+      )}
       {execution !== null && execution.outputs.length > 0 && (
         <div className="jp-Pernix-outputs" role="group" aria-label="Outputs">
           <Outputs outputs={execution.outputs} />
@@ -124,14 +126,15 @@ function text(value: JSONValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
+function codeOf(call: CallView): string {
+  return call.execution?.code ?? text(call.arguments[call.tool === 'run_shell' ? 'command' : 'code']);
+}
+
 function Arguments(props: { call: CallView }): React.JSX.Element | null {
   const { call } = props;
   const { Code } = useRenderers();
-  if (call.tool === 'run_code') {
-    return <Code text={call.execution?.code ?? text(call.arguments.code)} language="python" />;
-  }
-  if (call.tool === 'run_shell') {
-    return <Code text={text(call.arguments.command)} language="shell" />;
+  if (call.tool === 'run_code' || call.tool === 'run_shell') {
+    return <Code text={codeOf(call)} language={call.tool === 'run_code' ? 'python' : 'shell'} />;
   }
   if (call.files.length > 0) {
     return null;

@@ -75,7 +75,7 @@ export function Composer(props: ComposerProps): React.JSX.Element {
           ref={field}
           className="jp-Pernix-field"
           aria-label="Message"
-          placeholder={busy ? 'Write the next message; it waits its turn' : 'What should be done?'}
+          placeholder={busy ? 'Queue the next message' : 'What should be done?'}
           rows={1}
           value={text}
           onChange={event => write(event.target.value)}
