@@ -21,8 +21,12 @@ _IDLE_SECONDS = 1800
 """A server whose starter was killed goes away by itself after this long without kernels and requests."""
 
 
-_NOT_NEEDED = ("jupyterlab", "notebook", "notebook_shim", "jupyter_lsp", "jupyter_server_terminals")
-"""Extensions for pages in a browser; without them the start takes half as long."""
+_PAGES = ("jupyterlab", "notebook", "notebook_shim", "jupyter_lsp", "jupyter_server_terminals")
+WITHOUT_PAGES = (
+    "--ServerApp.jpserver_extensions=jupyter_pernix=True",
+    *(f"--ServerApp.jpserver_extensions={name}=False" for name in _PAGES),
+)
+"""Arguments of a server that has our extension and none for pages in a browser; the start takes half as long."""
 
 
 class Headless:
@@ -116,8 +120,7 @@ def _command(root: Path) -> list[str]:
         "--ServerApp.ip=127.0.0.1",
         "--ServerApp.port=0",
         f"--ServerApp.root_dir={root}",
-        "--ServerApp.jpserver_extensions=jupyter_pernix=True",
-        *(f"--ServerApp.jpserver_extensions={name}=False" for name in _NOT_NEEDED),
+        *WITHOUT_PAGES,
         f"--ServerApp.shutdown_no_activity_timeout={_IDLE_SECONDS}",
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:

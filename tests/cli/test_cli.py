@@ -16,6 +16,8 @@ from support.lab import Lab
 from support.model_server import ModelServer
 from support.watch import wait_event
 
+from jupyter_pernix.headless import WITHOUT_PAGES
+
 pytestmark = [pytest.mark.server, pytest.mark.timeout(120)]
 
 COMMAND = [sys.executable, "-m", "jupyter_pernix.cli"]
@@ -34,8 +36,7 @@ def model() -> Iterator[ModelServer]:
 @pytest.fixture(scope="module")
 def lab(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     home, root = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("root")
-    arguments = ["--ServerApp.jpserver_extensions=jupyter_pernix=True"]
-    with Lab(home=home, root=root, endpoint=model.url, arguments=arguments) as server:
+    with Lab(home=home, root=root, endpoint=model.url, arguments=WITHOUT_PAGES) as server:
         yield server
 
 
@@ -119,9 +120,9 @@ def test_a_person_at_a_terminal_is_asked(lab: Lab, script: Any):
     seen = read_until(control, "instead: ")
     assert "touch asked-for" in seen
     os.write(control, b"y\n")
-    seen = read_until(control, "notebook")
-    os.close(control)
+    seen = read_until(control, ".ipynb\x1b[0m\r\n")
     assert process.wait(30) == 0
+    os.close(control)
     assert "Made." in seen
     assert (lab.root / "asked-for").exists()
 

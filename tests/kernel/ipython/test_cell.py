@@ -15,6 +15,8 @@ from support.lab import Lab
 from support.model_server import ModelServer
 from support.watch import wait_event
 
+from jupyter_pernix.headless import WITHOUT_PAGES
+
 pytestmark = [pytest.mark.server, pytest.mark.kernel, pytest.mark.timeout(180)]
 
 
@@ -22,18 +24,26 @@ def code(text: str, say: str = "") -> dict[str, Any]:
     return {"text": say, "tool_calls": [{"name": "run_code", "arguments": {"code": text}}]}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def model() -> Iterator[ModelServer]:
     with ModelServer(program="builtin:echo") as server:
         yield server
 
 
-@pytest.fixture
-def lab(model: ModelServer, isolated_home: Path, tmp_path: Path) -> Iterator[Lab]:
-    arguments = ["--ServerApp.jpserver_extensions=jupyter_pernix=True"]
-    (tmp_path / "work").mkdir()
-    with Lab(home=isolated_home, root=tmp_path, endpoint=model.url, mode="auto", arguments=arguments) as server:
+@pytest.fixture(scope="module")
+def served(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    home, root = tmp_path_factory.mktemp("served"), tmp_path_factory.mktemp("root")
+    (root / "work").mkdir()
+    with Lab(home=home, root=root, endpoint=model.url, mode="auto", arguments=WITHOUT_PAGES) as server:
         yield server
+
+
+@pytest.fixture
+def lab(served: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    """Kernels that are started here find this server as a user's do: by its file in the data folder."""
+    for name, value in served.environ.items():
+        monkeypatch.setenv(name, value)
+    return served
 
 
 def notebook(*cells: str) -> Any:
@@ -54,7 +64,7 @@ def plain(cell: Any) -> list[str]:
     return [output.get("text") or output["data"]["text/plain"] for output in cell.outputs]
 
 
-def test_the_agents_code_runs_in_the_users_own_kernel(lab: Lab, model: ModelServer, tmp_path: Path):
+def test_the_agents_code_runs_in_the_users_own_kernel(lab: Lab, model: ModelServer):
     script(
         model,
         code("print('double of', mine)\ndoubled = mine * 2\ndoubled", say="I double it."),
@@ -67,7 +77,7 @@ def test_the_agents_code_runs_in_the_users_own_kernel(lab: Lab, model: ModelServ
         "%%pernix\nDouble my number",
         "(doubled, str(_pernix), _pernix.code, _, Out, len(In))",
     )
-    execute(book, tmp_path / "work")
+    execute(book, lab.root / "work")
     first, stream, value, second, traceback, answer = plain(book.cells[2])
     assert re.fullmatch(r"I double it\.\n\n✓ .*print\('double of', mine\).* \d\.\d s", first)
     assert (stream, value) == ("double of 21\n", "42")
@@ -82,11 +92,11 @@ def test_the_agents_code_runs_in_the_users_own_kernel(lab: Lab, model: ModelServ
     assert [execution["status"] for execution in executions] == ["ok", "error"]
     assert [output["output_type"] for output in executions[0]["outputs"]] == ["stream", "execute_result"]
     assert executions[1]["ename"] == "ZeroDivisionError"
-    record = nbformat.read(tmp_path / view["record_path"], as_version=nbformat.NO_CONVERT)
+    record = nbformat.read(lab.root / view["record_path"], as_version=nbformat.NO_CONVERT)
     assert any("double of 21" in str(cell.get("outputs")) for cell in record.cells)
 
 
-def test_the_next_cell_goes_on_with_the_session_until_a_new_one_is_wanted(lab: Lab, model: ModelServer, tmp_path: Path):
+def test_the_next_cell_goes_on_with_the_session_until_a_new_one_is_wanted(lab: Lab, model: ModelServer):
     script(model, {"text": "one"}, {"text": "two"})
     book = notebook(
         "%load_ext jupyter_pernix",
@@ -96,55 +106,56 @@ def test_the_next_cell_goes_on_with_the_session_until_a_new_one_is_wanted(lab: L
         "%pernix sessions",
         "%pernix status",
     )
-    execute(book, tmp_path)
+    before = {session["session_id"] for session in lab.client().sessions()}
+    execute(book, lab.root)
     assert [plain(cell) for cell in book.cells[1:4]] == [["one"], ["two"], ["one"]]
-    assert len(plain(book.cells[4])[0].splitlines()) == 2
+    fresh = [session["session_id"] for session in lab.client().sessions() if session["session_id"] not in before]
+    assert plain(book.cells[4])[0].startswith(f"* {fresh[0]}")
     status = plain(book.cells[5])[0]
     assert lab.url in status and "scripted-1" in status and lab.token not in str(book)
-    views = [lab.client().session(session["session_id"]) for session in lab.client().sessions()]
+    views = [lab.client().session(session_id) for session_id in fresh]
     assert sorted(len(view["turns"]) for view in views) == [1, 2]
     assert {view["mode"] for view in views if len(view["turns"]) == 2} == {"ask"}
 
 
-def test_what_has_to_be_asked_is_refused_when_a_notebook_is_executed(lab: Lab, model: ModelServer, tmp_path: Path):
+def test_what_has_to_be_asked_is_refused_when_a_notebook_is_executed(lab: Lab, model: ModelServer):
     script(model, code("made = True"), {"text": "I was not allowed to."})
     book = notebook("%load_ext jupyter_pernix", "%%pernix --mode edit\nMake it", "'made' in globals()")
-    execute(book, tmp_path)
+    execute(book, lab.root)
     assert plain(book.cells[1])[-1].endswith("I was not allowed to.")
     assert plain(book.cells[2]) == ["False"]
 
 
-def test_a_turn_that_fails_fails_the_cell_with_a_sentence(lab: Lab, model: ModelServer, tmp_path: Path):
-    model.ctl("fault", {"kind": "status", "status": 401, "times": 20})
+def test_a_turn_that_fails_fails_the_cell_with_a_sentence(lab: Lab, model: ModelServer):
+    script(model, {"fault": {"kind": "status", "status": 401}})
     with pytest.raises(CellExecutionError) as caught:
-        execute(notebook("%load_ext jupyter_pernix", "%%pernix\nHello"), tmp_path)
+        execute(notebook("%load_ext jupyter_pernix", "%%pernix\nHello"), lab.root)
     assert "model_failed" in str(caught.value)
     assert "Traceback" not in str(caught.value)
 
 
-def test_bad_usage_says_what_there_is(lab: Lab, tmp_path: Path):
+def test_bad_usage_says_what_there_is(lab: Lab):
     with pytest.raises(CellExecutionError, match="invalid choice: 'mad'"):
-        execute(notebook("%load_ext jupyter_pernix", "%%pernix --mode mad\nHello"), tmp_path)
+        execute(notebook("%load_ext jupyter_pernix", "%%pernix --mode mad\nHello"), lab.root)
 
 
-async def test_a_stop_from_another_face_interrupts_the_code_in_the_cell(lab: Lab, model: ModelServer, tmp_path: Path):
+async def test_a_stop_from_another_face_interrupts_the_code_in_the_cell(lab: Lab, model: ModelServer):
     script(model, code("import time\nprint('begun', flush=True)\ntime.sleep(100)"), {"text": "never said"})
     book = notebook("%load_ext jupyter_pernix", "%%pernix\nWait")
+    begin = int(lab.client().info()["last_seq"])
 
     def stop() -> None:
         client = lab.client()
-        session_id = ""
-        for message in client.events(0):
-            session_id = session_id or message.data.get("session_id", "")
+        for message in client.events(begin):
             if message.data.get("type") == "execution.output":
-                client.cancel(session_id, message.data["turn_id"])
+                client.cancel(message.data["session_id"], message.data["turn_id"])
                 return
 
     with anyio.fail_after(60):
         async with anyio.create_task_group() as group:
             group.start_soon(anyio.to_thread.run_sync, stop)
             with pytest.raises(CellExecutionError, match="cancelled"):
-                await nbclient.NotebookClient(book, resources={"metadata": {"path": str(tmp_path)}}).async_execute()
+                await nbclient.NotebookClient(book, resources={"metadata": {"path": str(lab.root)}}).async_execute()
     session_id = lab.client().sessions()[0]["session_id"]
     assert wait_event(lab.client(), session_id, "execution.finished")["status"] == "cancelled"
 
