@@ -112,25 +112,27 @@ def example_messages(tools: Sequence[ToolSpec]) -> list[tuple[str, str]]:
     made: list[tuple[str, str]] = []
     if "run_code" in by_name:
         made += [
-            ("user", "How many words has poem.txt, and which is the longest?"),
+            ("user", "What is the mean age in people.csv, and who is the tallest?"),
             *exchange(by_name["run_code"], {}, _EXAMPLE_CODE),
-            ("user", "Result of run_code:\nok [1]\nwords: 112\nlongest: thunderstorm"),
-            *exchange(finish, {}, "poem.txt has 112 words; the longest is thunderstorm."),
+            ("user", "Result of run_code:\nerror [1]: NameError: name 'pd' is not defined"),
+            *exchange(by_name["run_code"], {}, f"import pandas as pd\n\n{_EXAMPLE_CODE}"),
+            ("user", "Result of run_code:\nok [2]\nmean age: 41.25\ntallest: Ada"),
+            *exchange(finish, {}, "The mean age in people.csv is 41.25; the tallest is Ada."),
         ]
-    if "read_file" in by_name:
+    if "search_files" in by_name:
         made += [
-            ("user", "What does setup.cfg set as the line length?"),
-            *exchange(by_name["read_file"], {"path": "setup.cfg"}, ""),
-            ("user", "Result of read_file:\n1\t[flake8]\n2\tmax-line-length = 88"),
-            *exchange(finish, {}, "setup.cfg sets a line length of 88."),
+            ("user", "Where is the timeout set?"),
+            *exchange(by_name["search_files"], {"pattern": "timeout"}, ""),
+            ("user", "Result of search_files:\nserver/settings.py:12: TIMEOUT = 30"),
+            *exchange(finish, {}, "In server/settings.py, line 12: TIMEOUT = 30."),
         ]
     return made
 
 
 _EXAMPLE_CODE = """\
-words = open("poem.txt").read().split()
-print("words:", len(words))
-print("longest:", max(words, key=len))"""
+people = pd.read_csv("people.csv")
+print("mean age:", people["age"].mean())
+print("tallest:", people.loc[people["height"].idxmax(), "name"])"""
 
 
 def exchange(tool: ToolSpec, arguments: JSON, text: str) -> list[tuple[str, str]]:
