@@ -14,12 +14,16 @@ NAME = PACKAGE.name
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 VOCABULARY = {"ids", "errors", "records", "events", "fold", "ports", "config"}
+CLIENT = {"client", "headless", "livetext"}
+PURE_OUTPUTS = {"outputs", "bundles", "overflow", "terminal"}
 STDLIB = set(sys.stdlib_module_names)
 
 THIRD_PARTY: dict[str, set[str]] = {
     "vocabulary": {"msgspec"},
     "agent": {"msgspec", "anyio", "httpx", "openai", "jsonschema"},
-    "kernel": {"msgspec", "anyio", "jupyter_client", "jupyter_core", "nbformat"},
+    "kernel": {"msgspec", "anyio", "jupyter_client", "jupyter_core", "nbformat", "traitlets", "zmq"},
+    "kernel.outputs": {"msgspec"},
+    "client": {"jupyter_core"},
     "kernel.ipython": {"IPython", "msgspec", "traitlets"},
     "gpu": {"msgspec", "anyio", "httpx", "xllamacpp"},
 }
@@ -28,10 +32,11 @@ THIRD_PARTY: dict[str, set[str]] = {
 SIBLINGS: dict[str, set[str]] = {
     "vocabulary": {"vocabulary"},
     "agent": {"vocabulary", "agent"},
-    "kernel": {"vocabulary", "kernel"},
-    "kernel.ipython": {"vocabulary", "kernel.ipython", "client"},
+    "kernel": {"vocabulary", "kernel", "kernel.outputs"},
+    "kernel.outputs": {"vocabulary", "kernel.outputs"},
+    "kernel.ipython": {"vocabulary", "kernel.ipython", "kernel.outputs", "client"},
     "gpu": {"vocabulary", "gpu"},
-    "client": {"vocabulary"},
+    "client": {"vocabulary", "client"},
 }
 """Which parts of ours each part may import; a part that is not named may import any."""
 
@@ -57,7 +62,9 @@ def part_of(module: str) -> str:
         return "vocabulary"
     if first == "kernel" and rest[:1] == ["ipython"]:
         return "kernel.ipython"
-    return first
+    if first == "kernel" and set(rest[:1]) & PURE_OUTPUTS:
+        return "kernel.outputs"
+    return "client" if first in CLIENT else first
 
 
 def module_of(path: Path) -> str:
@@ -150,7 +157,7 @@ def test_each_part_imports_only_the_libraries_it_may_know():
 
 def test_only_the_server_extension_knows_tornado_and_jupyter_server():
     roots = ("tornado", "jupyter_server", "jupyterlab")
-    allowed = {"serverext", "cli", "headless", ""}
+    allowed = {"serverext", "cli", ""}
     wrong = [
         str(found)
         for found in IMPORTS
