@@ -34,7 +34,7 @@ STOPPED = "the user stopped the turn"
 
 async def stop_when(run: Run, ready: Callable[[], Awaitable[Any]]) -> None:
     """Carry the turn and cancel it once ``ready`` returns."""
-    with anyio.fail_after(10):
+    with anyio.fail_after(20):
         async with anyio.create_task_group() as group:
 
             async def carry() -> None:
@@ -176,7 +176,7 @@ async def test_stopped_while_any_event_is_stored_the_log_is_legal(tmp_path: Path
     (tmp_path / "space").mkdir()
     host = StoppingHost(space=tmp_path / "space", side=tmp_path / "side")
     turn_id = host.submit("Do it")
-    with anyio.fail_after(10), anyio.CancelScope() as scope:
+    with anyio.fail_after(20), anyio.CancelScope() as scope:
         host.at, host.scope = at, scope
         await Run(host, turn_id, list(host.log), ScriptedModel(SCRIPT)).carry()
 

@@ -24,6 +24,7 @@ _TAIL = 400_000
 _LARGEST_FILE = 50_000_000
 _GRACE = 2.0
 _DRAIN = 1.0
+_LAST_WORDS = 0.5
 
 
 @dataclass(kw_only=True)
@@ -110,7 +111,7 @@ async def _follow(process: Process, read_end: int, *, mark: str, deadline: float
         with anyio.move_on_after(deadline):
             exit_code = await process.wait()
         # a shell that has ended may have writers that are about to end too (``> >(tee log)``): a moment for them
-        left = await _end_all(process.pid, mark, patience=0.2 if exit_code is not None else 0.0)
+        left = await _end_all(process.pid, mark, patience=_LAST_WORDS if exit_code is not None else 0.0)
         with anyio.move_on_after(_DRAIN):
             await drained.wait()
         group.cancel_scope.cancel()

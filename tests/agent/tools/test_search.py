@@ -84,7 +84,7 @@ async def test_a_pattern_that_is_none_is_refused(acting: Acting) -> None:
 
 async def test_a_pattern_that_never_comes_to_an_end_is_ended(acting: Acting) -> None:
     (acting.space / "a").write_text("first\n" + "a" * 40 + "!\n")
-    with anyio.fail_after(10):
+    with anyio.fail_after(20):
         await acting.say(
             [Says(calls=(call("search_files", pattern="(a+)+$|first"),)), answer()], budget=Budget(seconds=1.0)
         )
