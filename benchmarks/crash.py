@@ -16,10 +16,10 @@ from support.model_server import ModelServer  # noqa: E402
 
 
 def table(rounds: list[Round]) -> str:
-    lines = ["round  killed after  acknowledged  lost  changed  start  store  state       turn         goes on"]
+    lines = ["round  acknowledged  lost  changed  start   store     CPU  state       turn         goes on"]
     lines += [
-        f"{crash.number:5}  {crash.killed_after:10.2f} s  {crash.acknowledged:12}  {crash.lost:4}  {crash.changed:7}"
-        f"  {crash.start_seconds:4.1f} s {crash.store_seconds:4.2f} s  {crash.state:10}  {crash.code:11}  {crash.goes_on}"
+        f"{crash.number:5}  {crash.acknowledged:12}  {crash.lost:4}  {crash.changed:7}  {crash.start_seconds:4.1f} s"
+        f" {crash.store_seconds:5.2f} s  {crash.store_cpu_seconds:4.2f} s  {crash.state:10}  {crash.code:11}  {crash.goes_on}"
         for crash in rounds
     ]
     starts = sorted(crash.store_seconds for crash in rounds)

@@ -13,6 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
+import psutil
+
 from jupyter_pernix.client import Address, Client
 from jupyter_pernix.errors import ServerError
 
@@ -49,8 +51,8 @@ class Lab:
         self.token = secrets.token_hex(16)
         self.log = home / "server.log"
         self.url = ""
-        self.waited = 0.0
-        """Seconds from the server's listening to the first answer of our API: the store was opened in them."""
+        self.waited = self.worked = 0.0
+        """Seconds, and CPU seconds of the server, from its listening to the first answer of our API: the store was opened in them."""
         self._app, self._arguments = app, arguments
         self._process: subprocess.Popen[bytes] | None = None
         config = Path(self.environ["JUPYTER_CONFIG_DIR"])
@@ -108,13 +110,14 @@ class Lab:
         while time.monotonic() < deadline and process.poll() is None:
             try:
                 self.url = str(json.loads(runtime.read_text(encoding="utf-8"))["url"])
-                listening = listening or time.monotonic()
+                listening = listening or (time.monotonic(), cpu_seconds(process.pid))
                 client = self.client()
                 client.info()
             except (OSError, ValueError, ServerError):
                 time.sleep(0.02)
             else:
-                self.waited = time.monotonic() - listening
+                self.waited = time.monotonic() - listening[0]
+                self.worked = cpu_seconds(process.pid) - listening[1]
                 return client
         self.stop()
         raise AssertionError(f"the server did not start:\n{self.log_text()[-4000:]}")
@@ -145,6 +148,11 @@ class Lab:
         assert process is not None
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def cpu_seconds(pid: int) -> float:
+    times = psutil.Process(pid).cpu_times()
+    return times.user + times.system
 
 
 def _write(path: Path, text: str) -> None:
