@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import anyio
 import nbclient
 import nbformat
 import pytest
+from jupyter_client.manager import start_new_kernel
 from nbclient.exceptions import CellExecutionError
 from support.lab import Lab
 from support.model_server import ModelServer
@@ -173,3 +175,89 @@ def test_without_a_server_the_kernel_starts_one_and_ends_it(model: ModelServer, 
     assert [path.suffix for path in (tmp_path / "pernix-runs").iterdir()] == [".ipynb"]
     server_file = Path(os.environ["JUPYTER_DATA_DIR"]) / "pernix" / "server.json"
     assert not server_file.exists()
+
+
+class Attended:
+    """A kernel with somebody in front of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._manager, self.client = start_new_kernel(cwd=str(folder))
+        self.shown: list[str] = []
+
+    def run(self, cell: str, answer: Callable[[str], str | None] = lambda prompt: "") -> dict[str, Any]:
+        """``answer``: what is typed at a prompt; ``None``: nothing."""
+
+        def typed(message: dict[str, Any]) -> None:
+            text = answer(message["content"]["prompt"])
+            if text is not None:
+                self.client.input(text)
+
+        def show(message: dict[str, Any]) -> None:
+            content = message["content"]
+            text = content.get("text") or content.get("data", {}).get("text/plain") or content.get("evalue")
+            self.shown += [text] if text else []
+
+        reply = self.client.execute_interactive(cell, allow_stdin=True, stdin_hook=typed, output_hook=show, timeout=60)
+        return reply["content"]
+
+    def interrupt(self) -> None:
+        self._manager.interrupt_kernel()
+
+    def close(self) -> None:
+        self.client.stop_channels()
+        self._manager.shutdown_kernel()
+
+
+@pytest.fixture
+def attended(lab: Lab) -> Iterator[Attended]:
+    kernel = Attended(lab.root)
+    kernel.run("%load_ext jupyter_pernix")
+    yield kernel
+    kernel.close()
+
+
+def test_a_question_is_answered_at_the_cell(lab: Lab, model: ModelServer, attended: Attended):
+    script(model, code("made = 1"), code("made = 2"), {"text": "Half of it."})
+    answers = iter(["y", "leave it at one"])
+    prompts: list[str] = []
+    reply = attended.run("%%pernix --mode edit\nMake it", lambda prompt: prompts.append(prompt) or next(answers))
+    assert reply["status"] == "ok"
+    assert len(prompts) == 2 and "y = yes" in prompts[0]
+    attended.run("made")
+    assert attended.shown[-1] == "1"
+    view = lab.client().session(lab.client().sessions()[0]["session_id"])
+    approvals = [item["approval"] for item in view["turns"][0]["items"] if item["type"] == "call"]
+    assert [(a["choice"], a["text"]) for a in approvals] == [("allow_once", ""), ("reject_once", "leave it at one")]
+
+
+def test_a_question_that_is_answered_in_the_panel_ends_the_prompt(lab: Lab, model: ModelServer, attended: Attended):
+    script(model, code("made = 7"), {"text": "Made."})
+
+    def elsewhere(prompt: str) -> None:
+        client = lab.client()
+        (approval,) = client.request("GET", "/approvals")
+        client.answer(approval["approval_id"], "allow_once")
+
+    assert attended.run("%%pernix --mode edit\nMake it", elsewhere)["status"] == "ok"
+    attended.run("made")
+    assert attended.shown[-2:] == ["Made.", "7"]
+
+
+def test_an_interrupt_at_the_cell_stops_code_and_turn(lab: Lab, model: ModelServer, attended: Attended):
+    script(model, code("import time\nprint('begun', flush=True)\ntime.sleep(100)"), {"text": "never said"})
+    begin = int(lab.client().info()["last_seq"])
+
+    def interrupt() -> None:
+        for message in lab.client().events(begin):
+            if message.data.get("type") == "execution.output":
+                attended.interrupt()
+                return
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    reply = attended.run("%%pernix\nWait")
+    thread.join()
+    assert (reply["status"], reply["ename"]) == ("error", "CellStopped")
+    turn = lab.client().session(lab.client().sessions()[0]["session_id"])["turns"][0]
+    assert turn["code"] == "cancelled"
+    assert attended.run("1")["status"] == "ok"
