@@ -1,0 +1,299 @@
+"""ActionModel against a server that plays its two strokes; and, where a GGUF file is named, a real model."""
+
+import itertools
+import json
+import os
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agent.model.fakeserver import Answer, FakeServer, as_json, stream
+
+from jupyter_pernix.agent.model.action_prompt import BlockReader
+from jupyter_pernix.agent.model.action_schema import schema_for
+from jupyter_pernix.agent.model.actions import ActionModel
+from jupyter_pernix.agent.model.client import Endpoint
+from jupyter_pernix.agent.model.conversation import Conversation
+from jupyter_pernix.agent.model.parts import CallPart, ModelCall, Part, Reply, TextPart, ToolSpec
+from jupyter_pernix.errors import EndpointFailed
+from jupyter_pernix.gpu.local import LocalServer
+from jupyter_pernix.ids import SessionId
+from jupyter_pernix.records import JSON
+
+GGUF = os.environ.get("PERNIX_TEST_GGUF", "")
+
+
+def tool(name: str, text_field: str | None = None, required: tuple[str, ...] = (), **properties: JSON) -> ToolSpec:
+    schema = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+    return ToolSpec(name=name, description=f"{name} it.", parameters=schema, text_field=text_field)
+
+
+TEXT: JSON = {"type": "string"}
+RUN_CODE = tool("run_code", "code", ("code",), code=TEXT)
+READ = tool("read_file", None, ("path",), start_line={"type": "integer", "minimum": 1, "description": "x"}, path=TEXT)
+WRITE = tool("write_file", "content", ("path", "content"), path=TEXT, content=TEXT)
+FINISH = tool("finish", "answer", ("answer",), answer=TEXT)
+TOOLS = (RUN_CODE, READ, WRITE, FINISH)
+
+
+def conversation(text: str = "How many rows has data.csv?") -> Conversation:
+    made = Conversation("You are a test.")
+    made.append({"role": "user", "content": text})
+    return made
+
+
+class Scripted:
+    """Answers choices and texts from two lists; ``served`` wraps it into a server."""
+
+    def __init__(self, choices: list[str], texts: list[str] | None = None) -> None:
+        self.choices, self.texts = choices, texts or []
+
+    def __call__(self, body: dict[str, Any]) -> Answer:
+        return stream({"content": (self.choices if "response_format" in body else self.texts).pop(0)})
+
+
+async def ask(server: FakeServer, messages: Conversation, model: ActionModel | None = None) -> tuple[list[Part], Reply]:
+    model = model or ActionModel(Endpoint(server.url), name="m", endpoint_name="e")
+    async with model.stream(messages, TOOLS, session_id=SessionId("ses_1")) as parts:
+        got = [part async for part in parts]
+    await model.aclose()
+    reply = got.pop()
+    assert isinstance(reply, Reply)
+    return got, reply
+
+
+def serve(answer: Any) -> FakeServer:
+    return FakeServer({"POST /v1/chat/completions": answer})
+
+
+def only(reply: Reply) -> ModelCall:
+    (call,) = reply.calls
+    return call
+
+
+async def test_small_fields_come_with_the_choice() -> None:
+    with serve(Scripted(['{"action": "read_file", "path": "a.txt", "start_line": 3}'])).running() as server:
+        parts, reply = await ask(server, conversation())
+    assert (only(reply).name, only(reply).arguments) == ("read_file", {"path": "a.txt", "start_line": 3})
+    assert parts == [CallPart(index=0, name="read_file", text='{"path": "a.txt", "start_line": 3}')]
+    assert len(server.requests) == 1
+    assert server.requests[0]["temperature"] == 0
+
+
+async def test_code_is_written_freely_and_taken_out_of_its_block() -> None:
+    text = 'Here:\n```python\nprint("a\\n")\nif True:\n    print(1)\n```\nThat prints.'
+    with serve(Scripted(['{"action": "run_code"}'], [text])).running() as server:
+        parts, reply = await ask(server, conversation())
+    call = only(reply)
+    assert call.arguments == {"code": 'print("a\\n")\nif True:\n    print(1)'}
+    streamed = "".join(part.text for part in parts if isinstance(part, CallPart))
+    assert json.loads(streamed) == call.arguments == json.loads(call.raw)
+    choice, writing = server.requests
+    assert "response_format" not in writing
+    assert writing["messages"][: len(choice["messages"])] == choice["messages"]
+
+
+async def test_the_answer_streams_as_text() -> None:
+    with serve(Scripted(['{"action": "finish"}'], ["It has **12** rows."])).running() as server:
+        parts, reply = await ask(server, conversation())
+    assert parts == [TextPart(text="It has **12** rows.")]
+    assert (reply.text, reply.calls, reply.finish_reason) == ("It has **12** rows.", (), "stop")
+
+
+async def test_a_text_cut_off_at_the_limit_is_not_run() -> None:
+    def cut(body: dict[str, Any]) -> Answer:
+        if "response_format" in body:
+            return stream({"content": '{"action": "write_file", "path": "a.py"}'})
+        chunk = {"choices": [{"delta": {"content": "```python\nimport os\nos.rem"}, "finish_reason": "length"}]}
+        return Answer(f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode())
+
+    with serve(cut).running() as server:
+        _, reply = await ask(server, conversation())
+    assert (only(reply).name, only(reply).arguments, only(reply).raw) == ("write_file", None, "{}")
+    assert "cut off" in only(reply).fault
+
+
+@pytest.mark.parametrize(
+    "bad", ['{"action": "read_file", "pa', '{"action":' + " \n" * 400, '{"action": "fly"}', "Sure! I will."]
+)
+async def test_an_unusable_choice_is_asked_for_once_more_with_some_chance(bad: str) -> None:
+    with serve(Scripted([bad, '{"action": "read_file", "path": "a"}'])).running() as server:
+        _, reply = await ask(server, conversation())
+    assert only(reply).arguments == {"path": "a"}
+    assert [request["temperature"] for request in server.requests] == [0, 0.7]
+
+
+async def test_two_unusable_choices_are_an_error_that_is_not_retried() -> None:
+    server = serve(Scripted(["nonsense", "nonsense"]))
+    with server.running(), pytest.raises(EndpointFailed, match="no usable action") as caught:
+        await ask(server, conversation())
+    assert caught.value.retryable is False
+    assert caught.value.hint
+
+
+async def test_a_server_that_refuses_alternatives_gets_the_flat_schema() -> None:
+    scripted = Scripted(['{"action": "read_file", "path": "a"}'])
+
+    def picky(body: dict[str, Any]) -> Answer:
+        if "anyOf" in json.dumps(body.get("response_format")):
+            return as_json({"error": {"message": "schema keyword anyOf is not supported"}}, 400)(body)
+        return scripted(body)
+
+    with serve(picky).running() as server:
+        model = ActionModel(Endpoint(server.url), name="m", endpoint_name="e")
+        with pytest.raises(EndpointFailed) as caught:
+            await ask(server, conversation(), model)
+        assert caught.value.retryable is True
+        _, reply = await ask(server, conversation(), model)
+    assert only(reply).arguments == {"path": "a"}
+
+
+def followed(messages: Conversation, name: str, arguments: JSON, result: str, wire_id: str) -> None:
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    messages.append(
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": wire_id, "type": "function", "function": function}],
+        }
+    )
+    messages.append({"role": "tool", "tool_call_id": wire_id, "content": result})
+
+
+async def test_each_request_begins_with_the_one_before() -> None:
+    scripted = Scripted(
+        ['{"action": "run_code"}', '{"action": "read_file", "path": "a"}', '{"action": "finish"}'],
+        ["```\nprint(1)\n```", "done"],
+    )
+    messages = conversation()
+    with serve(scripted).running() as server:
+        model = ActionModel(Endpoint(server.url), name="m", endpoint_name="e")
+        _, first = await ask(server, messages, model)
+        assert model.size(messages).prefix_bytes == model.size(messages).prompt_bytes
+        followed(messages, "run_code", only(first).arguments or {}, "ok\n1", "w1")
+        _, second = await ask(server, messages, model)
+        followed(messages, "read_file", only(second).arguments or {}, "text", "w2")
+        assert 0 < model.size(messages).prefix_bytes < model.size(messages).prompt_bytes
+        await ask(server, messages, model)
+    prompts = [request["messages"] for request in server.requests]
+    for before, after in itertools.pairwise(prompts):
+        assert after[: len(before)] == before
+    shown = [(message["role"], message["content"]) for message in prompts[-2][-7:]]
+    assert shown == [
+        ("user", "How many rows has data.csv?"),
+        ("assistant", '{"action": "run_code"}'),
+        ("user", "Write the code now, in one fenced block and nothing else."),
+        ("assistant", "```python\nprint(1)\n```"),
+        ("user", "Result of run_code:\nok\n1"),
+        ("assistant", '{"action": "read_file", "path": "a"}'),
+        ("user", "Result of read_file:\ntext"),
+    ]
+
+
+async def test_after_the_same_action_twice_the_next_is_left_to_chance() -> None:
+    messages = conversation()
+    for wire_id in ("w1", "w2"):
+        followed(messages, "read_file", {"path": "a"}, "text", wire_id)
+    with serve(Scripted(['{"action": "read_file", "path": "b"}'])).running() as server:
+        await ask(server, messages)
+    assert server.requests[0]["temperature"] == 0.7
+
+
+async def test_a_call_without_a_result_and_a_plain_answer_are_shown_in_the_same_form() -> None:
+    messages = conversation()
+    function = {"name": "read_file", "arguments": '{"path": "a"}'}
+    messages.append(
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "w", "type": "function", "function": function}]}
+    )
+    messages.append({"role": "assistant", "content": "All done."})
+    messages.append({"role": "user", "content": "And now?"})
+    with serve(Scripted(['{"action": "read_file", "path": "b"}'])).running() as server:
+        await ask(server, messages)
+    shown = [message["content"] for message in server.requests[0]["messages"][-6:]]
+    assert shown == [
+        '{"action": "read_file", "path": "a"}',
+        "Result of read_file:\n(this call was not carried out)",
+        '{"action": "finish"}',
+        "Write the answer for the user now. Say what the results show.",
+        "All done.",
+        "And now?",
+    ]
+
+
+def test_one_schema_a_tool_without_its_text_and_only_common_keywords() -> None:
+    schema = schema_for((READ, WRITE))
+    assert schema == {
+        "anyOf": [
+            {
+                "type": "object",
+                "properties": {
+                    "action": {"const": "read_file"},
+                    "path": {"type": "string", "maxLength": 800},
+                    "start_line": {"type": "integer", "minimum": 1},
+                },
+                "required": ["action", "path"],
+                "additionalProperties": False,
+            },
+            {
+                "type": "object",
+                "properties": {"action": {"const": "write_file"}, "path": {"type": "string", "maxLength": 800}},
+                "required": ["action", "path"],
+                "additionalProperties": False,
+            },
+        ]
+    }
+    flat = schema_for((READ, WRITE), flat=True)
+    assert flat["properties"]["action"] == {"type": "string", "enum": ["read_file", "write_file"]}
+    assert flat["required"] == ["action"]
+
+
+@pytest.mark.parametrize(
+    ("text", "content", "closed"),
+    [
+        ("```python\na\nb\n```", "a\nb", True),
+        ("x\n```\na\n```\ny\n```\nb\n```", "a", True),
+        ("````md\n```\ninner\n```\n````\n", "```\ninner\n```", True),
+        ("```python\na\n", "a", False),
+        ("just text", "just text", False),
+        ("```\n```", "", True),
+        ("```python\n  indented\n\n  kept\n```\n", "  indented\n\n  kept", True),
+    ],
+)
+def test_the_first_block_is_the_text(text: str, content: str, closed: bool) -> None:
+    for step in (1, 3, len(text)):
+        reader = BlockReader()
+        shown = "".join(reader.feed(text[at : at + step]) for at in range(0, len(text), step))
+        assert (reader.finish(), reader.closed) == (content, closed)
+        assert content.startswith(shown.rstrip("\n"))
+
+
+# ---- a real model ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def real_model() -> AsyncIterator[ActionModel]:
+    async with LocalServer(Path(GGUF), context_length=4096) as server:
+        await server.wait_ready(within=100)
+        model = ActionModel(Endpoint(server.base_url, key=server.key), name=server.alias, endpoint_name="local")
+        yield model
+        await model.aclose()
+
+
+@pytest.mark.model
+@pytest.mark.skipif(not GGUF, reason="PERNIX_TEST_GGUF names no GGUF file")
+async def test_a_real_model_writes_code_that_runs_and_an_answer(real_model: ActionModel) -> None:
+    messages = conversation("Use Python to compute 17*23.")
+    async with real_model.stream(messages, TOOLS, session_id=SessionId("ses_1")) as parts:
+        reply = [part async for part in parts][-1]
+    assert isinstance(reply, Reply)
+    call = only(reply)
+    assert call.name == "run_code"
+    assert re.search(r"17\s*\*\s*23", (call.arguments or {})["code"])
+    assert reply.usage.completion_tokens
+    followed(messages, call.name, call.arguments or {}, "ok [1]\n391", call.wire_id)
+    async with real_model.stream(messages, TOOLS, session_id=SessionId("ses_1")) as parts:
+        last = [part async for part in parts][-1]
+    assert isinstance(last, Reply)
+    assert "391" in last.text
