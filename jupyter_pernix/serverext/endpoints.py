@@ -254,13 +254,12 @@ class Endpoints:
                 new.append(name)
         return new
 
-    def put_local(self, base_url: str, model: str, *, context_length: int | None) -> None:
-        """The local model serves at this address."""
-        self._put(
-            LOCAL,
-            EndpointSettings(base_url=base_url, model=model, kind="local", context_length=context_length),
-            "local",
+    def put_local(self, base_url: str, model: str, *, key: str, context_length: int) -> None:
+        """The local model serves at this address, or will in a moment."""
+        endpoint = EndpointSettings(
+            base_url=base_url, model=model, api_key=key, kind="local", context_length=context_length
         )
+        self._put(LOCAL, endpoint, "local")
 
     def drop_local(self) -> None:
         self._entries.pop(LOCAL, None)

@@ -14,6 +14,9 @@ from ..ports import OutputSink
 from ..records import ExecutionResult, OutputOp, Place
 
 _WATCH_SECONDS = 1.0
+_OPENING_SECONDS = 2.0
+"""A cell sees its execution on the stream and may answer a moment before the turn waits for it."""
+_CLOSED_KEPT = 1000
 _ALONE_SECONDS = 20.0
 """A cell that has not been listening for this long is taken for gone."""
 
@@ -38,13 +41,15 @@ class InCellExecutions:
 
     def __init__(self) -> None:
         self._open: dict[ExecutionId, _Open] = {}
+        self._closed: dict[ExecutionId, None] = {}
+        self._opened = anyio.Event()
 
     async def outputs(self, execution_id: ExecutionId, ops: list[OutputOp]) -> None:
         """Take outputs from the cell; returns once they are stored.
 
         :raises NotFound: if no such execution is open
         """
-        execution = self._of(execution_id)
+        execution = await self._of(execution_id)
         async with execution.order:
             if execution.finished.is_set():
                 raise Conflict(f"the execution {execution_id!r} is finished")
@@ -53,7 +58,7 @@ class InCellExecutions:
 
     async def finish(self, execution_id: ExecutionId, result: ExecutionResult) -> None:
         """:raises NotFound: if no such execution is open"""
-        execution = self._of(execution_id)
+        execution = await self._of(execution_id)
         async with execution.order:
             execution.finish(result)
 
@@ -62,6 +67,8 @@ class InCellExecutions:
     ) -> ExecutionResult:
         """Wait for the cell's result; ``listeners`` counts who follows the session's stream, the cell among them."""
         execution = self._open[execution_id] = _Open(sink)
+        self._opened.set()
+        self._opened = anyio.Event()
         try:
             with anyio.move_on_after(deadline):
                 alone = 0.0
@@ -79,8 +86,14 @@ class InCellExecutions:
         finally:
             execution.finished.set()
             del self._open[execution_id]
+            self._closed[execution_id] = None
+            if len(self._closed) > _CLOSED_KEPT:
+                del self._closed[next(iter(self._closed))]
 
-    def _of(self, execution_id: ExecutionId) -> _Open:
+    async def _of(self, execution_id: ExecutionId) -> _Open:
+        with anyio.move_on_after(_OPENING_SECONDS):
+            while execution_id not in self._open and execution_id not in self._closed:
+                await self._opened.wait()
         execution = self._open.get(execution_id)
         if execution is None:
             raise NotFound("open execution", execution_id)

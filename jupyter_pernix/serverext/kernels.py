@@ -1,16 +1,21 @@
 """Kernels over the Jupyter server's own kernel manager, so that they show in Running; loaded when the first one is needed."""
 
+import logging
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
+from anyio.abc import TaskGroup
 
 from ..ports import Executor
 from .surroundings import OnLate, SideFile
 
 if TYPE_CHECKING:
+    from ..kernel.executor import KernelExecutor
     from ..kernel.provision import Kernels, KernelSpec
+
+log = logging.getLogger(__name__)
 
 
 class LazyKernels:
@@ -18,6 +23,8 @@ class LazyKernels:
 
     def __init__(self, kernel_manager: Any) -> None:
         self._kernel_manager = kernel_manager
+        self.tasks: TaskGroup | None = None
+        """Where started kernels are listened to between executions; without it late outputs wait for the next one."""
         self._kernels: Kernels | None = None
 
     def _loaded(self) -> "Kernels":
@@ -33,7 +40,10 @@ class LazyKernels:
 
         :raises KernelError: if it cannot be had
         """
-        return await self._loaded().start(kernel_name, cwd, os.environ, side_file=side_file, on_late=on_late)
+        executor = await self._loaded().start(kernel_name, cwd, os.environ, side_file=side_file, on_late=on_late)
+        if self.tasks is not None:
+            self.tasks.start_soon(_attend, executor)
+        return executor
 
     def spec(self, name: str) -> "KernelSpec | None":
         """What is installed under this name (blocking); ``None`` also while no kernel has been wanted."""
@@ -47,3 +57,10 @@ class LazyKernels:
         """Shut down what was started."""
         if self._kernels is not None:
             await self._kernels.aclose()
+
+
+async def _attend(executor: "KernelExecutor") -> None:
+    try:
+        await executor.attend()
+    except Exception:  # The edge of a background task: late outputs are not worth the server.
+        log.warning("late outputs of a kernel are no longer followed", exc_info=True)

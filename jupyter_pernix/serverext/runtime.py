@@ -21,6 +21,7 @@ from .bus import Bus
 from .endpoints import Endpoints
 from .incell import InCellExecutions
 from .kernels import LazyKernels
+from .local import Local
 from .run_notebooks import RunNotebooks
 from .sessions import Sessions, resolved_root
 from .side_files import SideFiles
@@ -59,6 +60,7 @@ class Runtime:
     side_files: SideFiles
     endpoints: Endpoints
     kernels: LazyKernels
+    local: Local
 
     async def check_settings(self, *, endpoint: str | None, kernel_name: str | None) -> None:
         """:raises InvalidInput: if there is no such endpoint or kernelspec"""
@@ -104,7 +106,9 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
         endpoints = Endpoints(settings, folder=options.config_folder)
         kernels = LazyKernels(options.kernel_manager)
         stack.push_async_callback(kernels.aclose)
-        tasks = await stack.enter_async_context(anyio.create_task_group())
+        tasks = kernels.tasks = await stack.enter_async_context(anyio.create_task_group())
+        local = Local(settings, endpoints, tasks)
+        stack.push_async_callback(local.aclose)
         turns = AgentTurns(store=store, endpoints=endpoints, settings=settings)
         around = Surroundings(
             store=store,
@@ -137,6 +141,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
                 side_files=around.side_files,
                 endpoints=endpoints,
                 kernels=kernels,
+                local=local,
             )
         finally:
             around.stopping = True

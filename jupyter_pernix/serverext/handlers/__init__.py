@@ -13,6 +13,9 @@ from ...records import (
     EndpointInfo,
     ExecutionResult,
     Finding,
+    LocalModel,
+    LocalStart,
+    LocalStatus,
     OutputsPosted,
     SessionCreate,
     SessionPatch,
@@ -36,6 +39,7 @@ from .endpoints import (
 from .events import EventsHandler
 from .executions import FinishHandler, OutputsHandler, SideFileHandler
 from .info import Info, InfoHandler
+from .local import LocalHandler
 from .sessions import CancelHandler, ResumeHandler, SessionHandler, SessionsHandler, TurnsHandler
 from .stream import StreamHandler
 
@@ -183,6 +187,15 @@ ROUTES: tuple[Route, ...] = (
         path="/tour",
         handler=TourHandler,
         verbs={"post": Verb(says="Begin the recorded tour in a folder of its own.", status=201, gives=SessionSummary)},
+    ),
+    Route(
+        path="/local",
+        handler=LocalHandler,
+        verbs={
+            "get": Verb(says="GGUF files that could be served, and the one that is.", gives=LocalStatus),
+            "post": Verb(says="Begin to serve a file.", status=202, takes=LocalStart, gives=LocalModel),
+            "delete": Verb(says="Stop serving.", status=204),
+        },
     ),
     Route(
         path="/doctor",

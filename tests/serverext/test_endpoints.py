@@ -1,0 +1,198 @@
+"""Endpoints from every source, over a scripted model server; keys stay where they belong."""
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from support.model_server import ModelServer
+
+from jupyter_pernix.config import EndpointSettings, Settings
+from jupyter_pernix.errors import Conflict, InvalidInput, ModelError, NotFound
+from jupyter_pernix.records import EndpointCreate
+from jupyter_pernix.serverext.endpoints import Endpoints
+
+from .conftest import Serve
+
+KEY = "sk-very-secret"
+
+
+def endpoints(folder: Path, settings: Settings | None = None, environ: dict[str, str] | None = None) -> Endpoints:
+    return Endpoints(settings or Settings(), folder=folder, environ=environ or {})
+
+
+def dead(**more: Any) -> EndpointSettings:
+    return EndpointSettings(base_url="http://127.0.0.1:9/v1", **more)
+
+
+async def test_there_is_always_the_tour_and_it_is_never_the_default(tmp_path: Path) -> None:
+    found = endpoints(tmp_path)
+    assert [(one.name, one.kind, one.status) for one in found.all()] == [("tour", "tour", "ready")]
+    assert found.default == ""
+    with pytest.raises(ModelError, match="no model is set up yet"):
+        async with found.model(""):
+            pass
+    async with found.model("tour") as model:
+        assert model.endpoint == "tour"
+
+
+async def test_sources_are_told_apart_and_no_key_is_shown(tmp_path: Path) -> None:
+    settings = Settings(endpoints={"mine": dead(api_key=KEY), "openai": dead(api_key_env="OPENAI_API_KEY")})
+    found = endpoints(tmp_path, settings, {"OPENAI_API_KEY": KEY})
+    assert [(one.name, one.source, one.has_key) for one in found.all()] == [
+        ("mine", "settings", True),
+        ("openai", "environment", True),
+        ("tour", "tour", False),
+    ]
+    assert KEY not in repr(found.all())
+
+
+async def test_a_saved_endpoint_is_probed_kept_privately_and_there_again(
+    tmp_path: Path, modelserver: ModelServer
+) -> None:
+    found = endpoints(tmp_path)
+    info = await found.create(EndpointCreate(name="lab", base_url=modelserver.url, api_key=KEY))
+    assert (info.source, info.has_key, info.models != [], info.status) == ("saved", True, True, info.status)
+    assert info.status in ("ready", "limited")
+    file = tmp_path / "endpoints.json"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert KEY in file.read_text()
+    again = endpoints(tmp_path)
+    assert (again.info("lab").source, again.info("lab").status) == ("saved", "unknown")
+    async with again.model("lab") as model:
+        assert (model.endpoint, model.protocol) == ("lab", info.protocol)
+
+
+async def test_an_endpoint_that_does_not_answer_is_named_with_what_to_do(tmp_path: Path) -> None:
+    found = endpoints(tmp_path, Settings(endpoints={"dead": dead()}))
+    with pytest.raises(ModelError, match="'dead' cannot be used") as caught:
+        async with found.model("dead"):
+            pass
+    assert caught.value.hint
+    with pytest.raises(ModelError, match="no endpoint answers"):
+        async with found.model(""):
+            pass
+
+
+async def test_the_first_that_answers_is_used_when_none_is_chosen(tmp_path: Path, modelserver: ModelServer) -> None:
+    good = EndpointSettings(base_url=modelserver.url)
+    found = endpoints(tmp_path, Settings(endpoints={"dead": dead(), "good": good}))
+    async with found.model("") as model:
+        assert model.endpoint == "good"
+    assert [one.name for one in found.all() if one.default] == ["good"]
+
+
+async def test_a_chosen_default_outlives_the_server_and_goes_with_its_endpoint(
+    tmp_path: Path, modelserver: ModelServer
+) -> None:
+    found = endpoints(tmp_path, Settings(endpoint="mine", endpoints={"mine": dead()}))
+    assert found.default == "mine"
+    await found.create(EndpointCreate(name="lab", base_url=modelserver.url))
+    await found.set_default("lab")
+    again = endpoints(tmp_path, Settings(endpoint="mine", endpoints={"mine": dead()}))
+    assert again.default == "lab"
+    await again.delete("lab")
+    assert (again.default, again.has("lab")) == ("mine", False)
+    assert endpoints(tmp_path).default == ""
+
+
+async def test_what_the_settings_give_is_not_changed_here(tmp_path: Path) -> None:
+    found = endpoints(tmp_path, Settings(endpoints={"mine": dead()}))
+    for name in ("mine", "tour", "local"):
+        with pytest.raises(Conflict):
+            await found.create(EndpointCreate(name=name, base_url="http://127.0.0.1:9/v1"))
+    for name in ("mine", "tour"):
+        with pytest.raises(Conflict):
+            await found.delete(name)
+    with pytest.raises(NotFound):
+        await found.delete("none")
+    with pytest.raises(NotFound):
+        await found.set_default("none")
+
+
+@pytest.mark.parametrize(
+    ("name", "base_url", "place"),
+    [
+        ("", "http://h/v1", "$.name"),
+        ("../x", "http://h/v1", "$.name"),
+        ("x" * 65, "http://h/v1", "$.name"),
+        ("x", "file:///etc/passwd", "$.base_url"),
+        ("x", "http://", "$.base_url"),
+        ("x", "http://h/v1?key=1", "$.base_url"),
+        ("x", "http://h/ v1", "$.base_url"),
+    ],
+)
+async def test_a_name_or_an_address_that_is_none_is_refused(
+    tmp_path: Path, name: str, base_url: str, place: str
+) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        await endpoints(tmp_path).create(EndpointCreate(name=name, base_url=base_url))
+    assert caught.value.place == place
+    assert not (tmp_path / "endpoints.json").exists()
+
+
+async def test_a_file_that_cannot_be_read_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "endpoints.json"
+    file.write_text("{broken")
+    assert [one.name for one in endpoints(tmp_path).all()] == ["tour"]
+    assert file.read_text() == "{broken"
+
+
+async def test_the_local_model_comes_and_goes(tmp_path: Path) -> None:
+    found = endpoints(tmp_path)
+    found.put_local("http://127.0.0.1:9/v1", "qwen", key=KEY, context_length=4096)
+    info = found.info("local")
+    assert (info.kind, info.source, info.model, info.context_length) == ("local", "local", "qwen", 4096)
+    found.drop_local()
+    found.drop_local()
+    assert not found.has("local")
+
+
+@pytest.mark.server
+async def test_a_turn_is_answered_by_an_endpoint_that_was_added_over_http(
+    serve: Serve, modelserver: ModelServer
+) -> None:
+    async with serve() as server:
+        await server.post("/endpoints", {"name": "lab", "base_url": modelserver.url}, status=201)
+        listed = await server.get("/endpoints")
+        assert [(one["name"], one["default"]) for one in listed["endpoints"]] == [("tour", False), ("lab", True)]
+        modelserver.ctl("script", {"turns": [{"text": "There are 42 rows."}]})
+        session = await server.new_session(mode="ask")
+        await server.submit(session, "How many rows?")
+        events = await server.wait_idle(session)
+        assert [event["text"] for event in events if event["type"] == "message.completed"] == ["There are 42 rows."]
+        assert (await server.http.delete("/endpoints/lab")).status_code == 204
+
+
+@pytest.mark.server
+async def test_a_turn_without_a_model_says_what_to_do_and_the_session_is_idle(serve: Serve) -> None:
+    async with serve() as server:
+        session = await server.new_session()
+        await server.submit(session, "How many rows?")
+        events = await server.wait_idle(session)
+        (problem,) = [event for event in events if event["type"] == "problem.noticed"]
+        (end,) = [event for event in events if event["type"] == "turn.finished"]
+        assert (end["code"], end["detail"]) == ("no_model", "no model is set up yet")
+        assert "Add an endpoint" in problem["hint"]
+
+
+@pytest.mark.server
+async def test_a_file_that_is_no_model_is_refused_with_a_sentence(serve: Serve, root: Path) -> None:
+    (root / "x.gguf").write_bytes(b"nothing")
+    async with serve() as server:
+        status = await server.get("/local")
+        assert isinstance(status["installed"], bool)
+        refused = await server.http.post("/local", json={"path": str(root / "x.gguf")})
+        assert refused.status_code == 409
+        assert refused.json()["message"]
+        missing = await server.http.post("/local", json={"path": str(root / "none.gguf")})
+        assert missing.status_code in (404, 409)
+        assert (await server.http.delete("/local")).status_code == 204
+
+
+async def test_the_file_is_json_that_a_person_can_read(tmp_path: Path, modelserver: ModelServer) -> None:
+    await endpoints(tmp_path).create(EndpointCreate(name="lab", base_url=modelserver.url, model="m"))
+    body = json.loads(await anyio.Path(tmp_path / "endpoints.json").read_text())
+    assert body["endpoints"]["lab"]["model"] == "m"

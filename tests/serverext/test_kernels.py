@@ -1,0 +1,83 @@
+"""A session's kernel: in its folder, without the server's keys, shown as running, and gone when it should be."""
+
+from pathlib import Path
+
+import anyio
+import pytest
+
+from jupyter_pernix.errors import KernelMissing
+from jupyter_pernix.ids import new_execution_id
+from jupyter_pernix.records import OutputOp
+
+from .carrying import Told, Turn
+from .conftest import Serve
+from .served import Served
+
+pytestmark = [pytest.mark.server, pytest.mark.kernel]
+
+
+async def run(turn: Turn) -> None:
+    """Runs the user's message as code and says what it printed."""
+    code = next(getattr(one.event, "text", "") for one in reversed(turn.log) if hasattr(one.event, "text"))
+    printed: list[str] = []
+
+    async def keep(op: OutputOp) -> None:
+        printed.append(op.text or str((op.output or {}).get("text", "")))
+
+    try:
+        executor = await turn.host.executor()
+    except KernelMissing as exc:
+        await turn.say(str(exc))
+        return
+    await executor.execute(code, execution_id=new_execution_id(), on_output=keep)
+    await turn.say("".join(printed).strip())
+
+
+async def said(server: Served, session: str, code: str) -> str:
+    turn = await server.submit(session, code)
+    events = await server.wait(session, lambda event: event["type"] == "turn.finished" and event["turn_id"] == turn)
+    return [event["text"] for event in events if event["type"] == "message.completed"][-1]
+
+
+async def running_kernels(server: Served) -> int:
+    return len(server.app.kernel_manager.list_kernel_ids())
+
+
+async def test_a_sessions_kernel_lives_from_its_first_use_until_the_session_is_archived(
+    serve: Serve, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "space").mkdir()
+    for name in ("JUPYTER_TOKEN", "JPY_API_TOKEN", "JUPYTERHUB_API_TOKEN"):
+        monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    async with serve(carry=Told(run)) as server:
+        session = await server.new_session(space_root="space")
+        assert await running_kernels(server) == 0
+        assert await said(server, session, "import os; print(os.getcwd())") == str(root / "space")
+        assert await running_kernels(server) == 1
+        leaks = "print([k for k, v in os.environ.items() if v == 'secret' or k == 'MPLBACKEND' and v == 'agg'])"
+        assert await said(server, session, leaks) == "[]"
+        await server.wait_idle(session, after=(await server.get("/"))["last_seq"] - 1)
+        assert (await server.http.patch(f"/sessions/{session}", json={"archived": True})).status_code == 200
+        with anyio.fail_after(20):
+            while await running_kernels(server):  # noqa: ASYNC110 -- the kernel manager tells nobody
+                await anyio.sleep(0.05)
+
+
+async def test_another_kernel_name_takes_a_new_kernel_and_an_unknown_one_is_refused(serve: Serve) -> None:
+    async with serve(carry=Told(run)) as server:
+        session = await server.new_session()
+        assert await said(server, session, "x = 1; print(x)") == "1"
+        refused = await server.http.patch(f"/sessions/{session}", json={"kernel_name": "no such"})
+        assert (refused.status_code, "installed: " in refused.json()["message"]) == (400, True)
+        await server.http.patch(f"/sessions/{session}", json={"kernel_name": "python3"})
+        assert await said(server, session, "print('x' in globals())") == "False"
+        assert await running_kernels(server) == 1
+
+
+async def test_a_kernel_that_was_shut_down_elsewhere_is_started_again(serve: Serve) -> None:
+    async with serve(carry=Told(run)) as server:
+        session = await server.new_session()
+        assert await said(server, session, "x = 1; print(x)") == "1"
+        await server.app.kernel_manager.shutdown_all(now=True)
+        assert await said(server, session, "print('x' in globals())") == "False"
