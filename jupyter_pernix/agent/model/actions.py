@@ -131,7 +131,7 @@ class ActionModel:
     async def _write(self, strokes: "_Strokes", tool: ToolSpec, text_field: str) -> AsyncGenerator[Part]:
         """The second stroke: the text of the action, streamed as the answer or as the last argument."""
         prompt = strokes.prompt.with_choice(tool, strokes.chosen[1])
-        body = self._body(prompt, temperature=0.0, limit=_TEXT_TOKENS, free=True)
+        body = self._body(prompt, temperature=0.0, limit=self._text_limit, free=True)
         if not is_prose(tool):
             yield CallPart(index=0, name=tool.name, text=_opened(strokes.chosen[1], text_field))
         async with self._post(body, strokes.session_id) as parts:
@@ -160,6 +160,11 @@ class ActionModel:
         self._format = _encode(
             {"type": "json_schema", "json_schema": {"name": "action", "strict": True, "schema": schema}}
         )
+
+    @property
+    def _text_limit(self) -> int:
+        """Some servers refuse a limit that the context has no room for."""
+        return min(_TEXT_TOKENS, max(256, self.context_length // 4)) if self.context_length else _TEXT_TOKENS // 2
 
     def _body(self, messages: bytes, *, temperature: float, limit: int, free: bool) -> bytes:
         head: JSON = {

@@ -97,27 +97,33 @@ def _short(text: str) -> str:
 
 _OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|model_max_prompt_tokens_exceeded"
-    r"|maximum (?:context|model) length|max(?:imum)? context length|context (?:length|size|window) (?:of|is|exceeded)"
+    r"|maximum (?:context|model|prompt) length|max(?:imum)? context length|context (?:length|size|window) (?:of|is|exceeded)"
     r"|longer than the (?:model's |maximum )?(?:context|model)|exceeds? (?:the )?(?:available |model'?s? |maximum )*context"
-    r"|loaded with context length|prompt (?:is )?too long|input is too long|too many (?:input )?tokens"
-    r"|input token count.{0,40}exceeds|reduce the length of the (?:messages|prompt)|exceeds the model's max(?:imum)? (?:input|token)",
+    r"|loaded with context length|greater than the context length|prompt (?:is )?too long|input is too long"
+    r"|too many (?:input )?tokens|token count.{0,40}exceeds|tokens exceed|inputs must have less than"
+    r"|max_new_tokens`? must be|reduce the length of the (?:messages|prompt)|exceeds the model's max(?:imum)? (?:input|token)",
     re.IGNORECASE,
 )
 _LIMITS = (
-    r"(?:maximum|max) (?:context|model) length (?:is|of)\s+(\d[\d,]*)",
+    r"(?:maximum|max) (?:context|model|prompt) length (?:is|of)\s+(\d[\d,]*)",
+    r"(\d[\d,]*) maximum context length",
     r"context length \((\d[\d,]*)",
     r"context length of (?:only )?(\d[\d,]*)",
     r"available context size \((\d[\d,]*)",
     r"context (?:window|size|length) (?:is|of) (\d[\d,]*)",
-    r"tokens? > (\d[\d,]*)",
+    r"(?:tokens?|\d) > (\d[\d,]*)",
     r"number of tokens allowed \((\d[\d,]*)",
+    r"(?:configured|exceeds the) limit of (\d[\d,]*)",
+    r"must have less than (\d[\d,]*)",
+    r"must be <= (\d[\d,]*)",
+    r"prompt cannot exceed (\d[\d,]*)",
 )
 _VLLM_TOOLS = "start vLLM with --enable-auto-tool-choice --tool-call-parser <the parser for this model>"
 _NO_TOOLS: tuple[tuple[str, str], ...] = (
     (r"--enable-auto-tool-choice|--tool-call-parser", _VLLM_TOOLS),
     (r"requires? --jinja|--jinja flag", "start llama-server with --jinja"),
     (
-        r"does not support (?:tools|functions?|tool)",
+        r"(?:does not|doesn.t) support (?:tool|function)",
         "choose a model that can call tools, or set the protocol to actions",
     ),
     (r"no endpoints found that support tool", "choose a model that can call tools, or set the protocol to actions"),
@@ -145,12 +151,12 @@ _BAD_HISTORY = re.compile(
     re.IGNORECASE,
 )
 _QUOTA = re.compile(
-    r"insufficient_quota|exceeded your current quota|billing|credit balance|insufficient (?:credits|balance|funds)|payment",
+    r"insufficient_quota|exceeded your current quota|billing|credit balance|insufficient (?:credits|balance|funds)",
     re.IGNORECASE,
 )
 _NO_MODEL = re.compile(
     r"model_not_found|model\b.{0,120}(?:not found|does not exist|not exist|is not (?:loaded|available|found)|unknown)"
-    r"|(?:unknown|no such|invalid) model\b|try pulling it|not a valid model",
+    r"|(?:unknown|no such|invalid) model\b|try pulling it|not a valid model|decommissioned|no models? (?:is |are )?loaded",
     re.IGNORECASE,
 )
 _RATE = re.compile(r"rate.?limit|too many requests", re.IGNORECASE)
@@ -193,7 +199,7 @@ def _overflow_rule(complaint: Complaint, words: str, wait: float | None) -> Mode
 
 
 def _quota_rule(complaint: Complaint, words: str, wait: float | None) -> ModelError | None:
-    if complaint.status == 402 or (complaint.status in (429, 403, None) and _QUOTA.search(words)):
+    if complaint.status == 402 or (complaint.status in (400, 429, 403, None) and _QUOTA.search(words)):
         return EndpointRefused(
             _said(complaint, otherwise="no quota left"), hint="add credit to the account that the key belongs to"
         )
@@ -201,6 +207,8 @@ def _quota_rule(complaint: Complaint, words: str, wait: float | None) -> ModelEr
 
 
 def _rate_rule(complaint: Complaint, words: str, wait: float | None) -> ModelError | None:
+    if complaint.status == 429 and re.search(r"request too large", words, re.IGNORECASE):
+        return None  # more than a minute's share at once: no waiting helps
     if complaint.status == 429 or (complaint.status is None and _RATE.search(words)):
         said = re.search(r"try again in ([\d.]+) ?(m?s)\b", words, re.IGNORECASE)
         if wait is None and said:
@@ -267,12 +275,12 @@ def _filter_rule(complaint: Complaint, words: str, wait: float | None) -> ModelE
 
 def _status_rule(complaint: Complaint, words: str, wait: float | None) -> ModelError | None:
     status = complaint.status
-    if status == 413:
+    if status == 413 or (status == 429 and "too large" in words):
         return EndpointFailed(
             _said(complaint, otherwise="the request is too large"),
             status=status,
             kind="too_large",
-            hint="a proxy in front of the model limits the size of a request; raise its limit",
+            hint="the endpoint, or a proxy in front of it, limits the size of a request: ask for less, or raise its limit",
         )
     if status == 404:
         return EndpointFailed(

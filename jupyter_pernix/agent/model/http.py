@@ -67,7 +67,8 @@ def new_client(base_url: str, *, key: str, connect: float) -> "httpx.AsyncClient
             "http://"
         ),  # without TLS there is nothing to verify, and loading the certificates takes long
         headers={"authorization": f"Bearer {key}"} if key else {},
-        limits=httpx.Limits(max_keepalive_connections=8, keepalive_expiry=30.0),
+        # Shorter than servers keep an idle connection (llama.cpp: 5 s): one that they have closed fails the next request.
+        limits=httpx.Limits(max_keepalive_connections=8, keepalive_expiry=2.0 if is_loopback(base_url) else 20.0),
     )
 
 
