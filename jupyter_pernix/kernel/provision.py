@@ -16,8 +16,8 @@ from .connection import new_context
 from .executor import KernelExecutor, OnLate, SideFile
 from .process import KernelProcess, MultiManager
 
-_UNIX_PATH_LIMIT = 100
-_KERNEL_FILE_LENGTH = 60
+_UNIX_PATH_LIMIT = 107
+_KERNEL_FILE_LENGTH = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ def own_manager() -> AsyncMultiKernelManager:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     # The sockets lie beside the connection file, whose folder must be absolute: a kernel works in another folder than we do.
     manager = AsyncMultiKernelManager(connection_dir=str(folder), kernel_spec_manager=KernelSpecManager())
-    if len(str(folder)) + _KERNEL_FILE_LENGTH < _UNIX_PATH_LIMIT:
+    if len(str(folder)) + _KERNEL_FILE_LENGTH <= _UNIX_PATH_LIMIT:
         manager.update_config(Config({"KernelManager": {"transport": "ipc"}}))
     return manager
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
+from support.isolation import isolated_environ
 
 from jupyter_pernix.fold import apply_output
 from jupyter_pernix.ids import ExecutionId, new_execution_id
@@ -25,6 +27,8 @@ class Ran:
     outputs: list[dict[str, Any]] = field(default_factory=list)
     ops: list[OutputOp] = field(default_factory=list)
     late: list[OutputOp] = field(default_factory=list)
+    told: anyio.Event = field(default_factory=anyio.Event)
+    """Set and replaced whenever something is told."""
     _result: ExecutionResult | None = None
 
     @property
@@ -36,6 +40,11 @@ class Ran:
     def text(self) -> str:
         """All streams."""
         return "".join(output.get("text", "") for output in self.outputs)
+
+    def tell(self, op: OutputOp) -> None:
+        apply_output(self.outputs, op)
+        self.told.set()
+        self.told = anyio.Event()
 
     @property
     def kinds(self) -> list[str]:
@@ -59,7 +68,7 @@ class Cells:
 
         async def on_output(op: OutputOp) -> None:
             ran.ops.append(op)
-            apply_output(ran.outputs, op)
+            ran.tell(op)
             if self._saw is not None:
                 await self._saw()
 
@@ -71,7 +80,7 @@ class Cells:
     async def _late(self, execution_id: ExecutionId, op: OutputOp) -> None:
         ran = self.ran[execution_id]
         ran.late.append(op)
-        apply_output(ran.outputs, op)
+        ran.tell(op)
         if self._saw is not None:
             await self._saw()
 
@@ -79,6 +88,29 @@ class Cells:
 def kernel_environ(**more: str) -> dict[str, str]:
     """The environment for a kernel; with pytest's own variable in it ipykernel would not read its file descriptors."""
     return {key: value for key, value in os.environ.items() if key != "PYTEST_CURRENT_TEST"} | more
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    """Of this scope, so that a kernel can be shared by the tests of a module."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def shared_executor(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[KernelExecutor]:
+    environ = isolated_environ(tmp_path_factory.mktemp("shared"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JUPYTER_RUNTIME_DIR", environ["JUPYTER_RUNTIME_DIR"])
+        kernels = Kernels(own_manager(), interrupt_grace=2.0)
+    environ.pop("PYTEST_CURRENT_TEST", None)
+    yield await kernels.start("python3", tmp_path_factory.mktemp("work"), environ)
+    await kernels.aclose()
+
+
+@pytest.fixture
+def cells(shared_executor: KernelExecutor) -> Cells:
+    """A Python kernel that the tests of a module share: for code that neither ends it nor minds what ran before."""
+    return Cells(shared_executor)
 
 
 @pytest.fixture
