@@ -77,7 +77,7 @@ async def get_json(
         raise classify_body(response.status_code, text, response.headers)
     try:
         value = json.loads(text)
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise not_a_stream("a web page" if text.lstrip()[:1] == b"<" else "something that is not JSON") from exc
     return {"data": value} if isinstance(value, list) else as_object(value), response.headers.get("server", "")
 

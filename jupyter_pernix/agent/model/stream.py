@@ -104,7 +104,7 @@ class ReplyReader:
     def _close_whole(self, body: bytes, *, dropped: bool) -> list[Part]:
         try:
             answer = as_object(json.loads(body))
-        except ValueError as exc:
+        except (ValueError, RecursionError) as exc:
             raise StreamBroken("the endpoint's answer was cut off") from exc
         if not answer.get("choices"):
             raise (
@@ -125,7 +125,7 @@ class ReplyReader:
             return []
         try:
             value: Any = json.loads(data)
-        except ValueError as exc:
+        except (ValueError, RecursionError) as exc:
             if not event.whole or data[:1] in "{[":
                 raise StreamBroken("the endpoint's answer was cut off in the middle") from exc
             raise not_a_stream(repr(read_complaint(data).message)) from exc
