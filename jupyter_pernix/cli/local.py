@@ -84,7 +84,7 @@ def _started(client: Client, path: str, context_length: int) -> bool:
     """True once the model answers; says meanwhile what it does."""
     said = ""
     for model in _states(client, client.start_local(path, context_length)):
-        line = neutral(f"{model['state']}: {model['detail']}" if model["detail"] else model["state"])
+        line = neutral(model["detail"] or model["state"])
         if line != said:
             print(line, file=sys.stderr, flush=True)
             said = line

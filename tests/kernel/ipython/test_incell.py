@@ -1,7 +1,6 @@
 """The agent's code in the user's own cell: what is shown, what is recorded, and what stays as it was."""
 
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -34,17 +33,6 @@ class Recorder(Client):
 
     def finish_execution(self, execution_id: str, result: dict[str, Any]) -> None:
         self.results.append(result)
-
-
-@pytest.fixture
-def shell() -> Iterator[InteractiveShell]:
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance()
-    shell.colors = "nocolor"
-    yield shell
-    assert shell.history_manager is not None
-    shell.history_manager.end_session()
-    InteractiveShell.clear_instance()
 
 
 @pytest.fixture
