@@ -102,7 +102,7 @@ class Client:
             # A server without a token still checks that cookie and header agree.
             twin = secrets.token_hex(16)
             headers |= {"Cookie": f"_xsrf={twin}", "X-XSRFToken": twin}
-        payload = None if body is None else json.dumps(body).encode()
+        payload = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         if payload is not None:
             headers["Content-Type"] = "application/json"
         connection.request(method, self._base + path, body=payload, headers=headers)

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import contextvars
 import io
+import json
 import signal
 import sys
 import threading
@@ -22,6 +23,7 @@ from ...errors import RequestFailed, ServerAway
 
 _SEND_SECONDS = 0.2
 _GONE = (404, 409)
+_POST_BYTES = 4_000_000
 
 
 class InCell:
@@ -46,9 +48,10 @@ class InCell:
         """
         # Imported here: the records are not needed to load the magics.
         from ...ids import ExecutionId
+        from ..bundles import Caps
         from ..outputs import OutputFold
 
-        fold = OutputFold(ExecutionId(execution_id))
+        fold = OutputFold(ExecutionId(execution_id), caps=Caps(html=1_000_000, json=500_000, image=4_000_000))
         sender = _Sender(self._client, execution_id, fold, on_gone=lambda: self.end(execution_id))
         with self._lock:
             self._running, self._ended_elsewhere = execution_id, False
@@ -268,6 +271,7 @@ class _Sender:
         self._ended = threading.Event()
         self._gone = False
         self._lost: ServerAway | None = None
+        self._trouble = ""
         self._thread = threading.Thread(target=self._work, name="pernix-outputs", daemon=True)
         self._thread.start()
 
@@ -283,9 +287,9 @@ class _Sender:
         with self._lock:
             self._fold.finish()
         self._send()
-        if self._lost is not None:
-            raise self._lost
-        if not self._gone:
+        if self._trouble:
+            result["detail"] = result["detail"] or f"not all outputs could be stored: {self._trouble}"
+        if not self._gone and self._lost is None:
             self._guarded(lambda: self._client.finish_execution(self._execution_id, result))
         if self._lost is not None:
             raise self._lost
@@ -297,19 +301,36 @@ class _Sender:
     def _send(self) -> None:
         with self._lock:
             ops = [_op(step.op) for step in self._fold.take()]
-        if ops and not self._gone and self._lost is None:
-            self._guarded(lambda: self._client.post_outputs(self._execution_id, ops))
+        for post in _posts(ops):
+            if not self._gone and self._lost is None:
+                self._guarded(lambda post=post: self._client.post_outputs(self._execution_id, post))
 
     def _guarded(self, post: Callable[[], None]) -> None:
         try:
             post()
         except RequestFailed as exc:
-            if exc.status not in _GONE:
-                raise
-            self._gone = True
-            self._on_gone()
+            if exc.status in _GONE:
+                self._gone = True
+                self._on_gone()
+            else:
+                self._trouble = str(exc)
         except ServerAway as exc:
             self._lost = exc
+
+
+def _posts(ops: list[JSON]) -> Iterator[list[JSON]]:
+    """The steps in their order, in bodies that the server takes."""
+    post: list[JSON] = []
+    size = 0
+    for op in ops:
+        length = len(json.dumps(op, ensure_ascii=False).encode("utf-8", "replace"))
+        if post and size + length > _POST_BYTES:
+            yield post
+            post, size = [], 0
+        post.append(op)
+        size += length
+    if post:
+        yield post
 
 
 def _op(op: Any) -> JSON:

@@ -1,5 +1,6 @@
 """The agent's code in the user's own cell: what is shown, what is recorded, and what stays as it was."""
 
+import json
 import threading
 from typing import Any
 
@@ -21,13 +22,16 @@ class Recorder(Client):
         super().__init__(Address("http://127.0.0.1:9/", "", 0, ""))
         self.outputs: list[dict[str, Any]] = []
         self.results: list[dict[str, Any]] = []
-        self.gone = False
+        self.gone = self.refuses = False
         self.posted = threading.Event()
 
     def post_outputs(self, execution_id: str, ops: list[dict[str, Any]]) -> None:
+        assert len(json.dumps(ops)) < 8 * 1024 * 1024
         self.posted.set()
         if self.gone:
             raise RequestFailed("no such execution", status=404)
+        if self.refuses:
+            raise RequestFailed("too large", status=413)
         for op in ops:
             apply_output(self.outputs, OutputOp(**op))
 
@@ -156,3 +160,18 @@ def test_figures_are_shown_and_recorded(incell: InCell, server: Recorder, shell:
     incell.run("exe_1", "import matplotlib.pyplot as plt\nfig, ax = plt.subplots(figsize=(1, 1))\nax.plot([1, 2]);")
     pictures = [output["data"].get("image/png") for output in server.outputs if output["output_type"] == "display_data"]
     assert len(pictures) == 1 and pictures[0].startswith("iVBOR")
+
+
+def test_large_outputs_go_in_bodies_that_the_server_takes(incell: InCell, server: Recorder):
+    shown = "{'text/html': 'x' * 3_000_000, 'image/png': 'A' * 3_999_996}"
+    code = f"from IPython.display import display\nfor _ in range(4):\n    display({shown}, raw=True)"
+    with capture_output():
+        result = incell.run("exe_1", code)
+    assert [len(output["data"]["image/png"]) for output in server.outputs] == [3_999_996] * 4
+    assert result["detail"] == ""
+
+
+def test_outputs_that_the_server_refuses_are_said_to_be_missing(incell: InCell, server: Recorder):
+    server.refuses = True
+    result = incell.run("exe_1", "print('x')")
+    assert (result["status"], result["detail"]) == ("ok", "not all outputs could be stored: too large")
