@@ -1,5 +1,7 @@
 """Executions that a cell carries out for its session."""
 
+from typing import Any
+
 import anyio
 import pytest
 
@@ -99,7 +101,7 @@ async def test_a_cell_that_no_longer_listens_is_dead(monkeypatch: pytest.MonkeyP
 async def run_in_cell(turn: Turn) -> None:
     executor = await turn.host.executor()
     execution_id, call = new_execution_id(), CallId(await turn.request())
-    ids = turn.ids | {"execution_id": execution_id}
+    ids: dict[str, Any] = {**turn.ids, "execution_id": execution_id}
     await turn.host.append(
         ExecutionStarted(**ids, call_id=call, place=executor.place, kernel_name=executor.kernel_name, code="1 + 1")
     )

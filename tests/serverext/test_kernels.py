@@ -1,6 +1,7 @@
 """A session's kernel: in its folder, without the server's keys, shown as running, and gone when it should be."""
 
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -79,5 +80,6 @@ async def test_a_kernel_that_was_shut_down_elsewhere_is_started_again(serve: Ser
     async with serve(carry=Told(run)) as server:
         session = await server.new_session()
         assert await said(server, session, "x = 1; print(x)") == "1"
-        await server.app.kernel_manager.shutdown_all(now=True)
+        manager: Any = server.app.kernel_manager
+        await manager.shutdown_all(now=True)
         assert await said(server, session, "print('x' in globals())") == "False"
