@@ -121,9 +121,11 @@ def clean_bundle(raw: object, *, caps: Caps, keep: Keep | None = None) -> JSON:
             data[mime] = clean
             continue
         where = keep(mime.replace("/", "-").replace("+", "-"), text) if keep else ""
-        notes.append(f"[{mime} of {len(text):,} characters left out{'; it is in ' + where if where else ''}]")
         if mime in ("text/plain", "text/markdown", "text/latex"):
             data[mime] = shorten(text, limit)
+            notes += [f"[the whole {mime} is in {where}]"] if where else []
+        else:
+            notes.append(f"[{mime} of {len(text):,} characters left out{'; it is in ' + where if where else ''}]")
     if notes:
         data["text/plain"] = "\n".join([*([data["text/plain"]] if data.get("text/plain") else []), *notes])
     return data

@@ -160,9 +160,9 @@ class KernelProcess:
             return await self.start(context)
         with anyio.CancelScope(shield=True):
             done = await ensure_async(self._manager.restart_kernel(self._kernel_id, now=True))
-        if done is not None and hasattr(done, "add_done_callback"):
-            # The Jupyter server returns a future of its own check; ours below decides, and its failure is no news.
-            done.add_done_callback(_ignore_failure)
+            if isinstance(done, asyncio.Future | concurrent.futures.Future):
+                # The Jupyter server returns a future of its own check; ours below decides, and its failure is no news.
+                cast("asyncio.Future[Any]", done).add_done_callback(_ignore_failure)
         return await self._connect_or_stop(context)
 
     @property

@@ -12,18 +12,13 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, cast
-
-import msgspec
 
 from .. import __version__
 from ..records import (
     JSON,
-    ApprovalView,
     CallView,
     ExecutionView,
-    FileChange,
     MessageView,
     ProblemView,
     SessionView,
@@ -31,6 +26,7 @@ from ..records import (
     TurnView,
 )
 from .bundles import Caps, clean_output, scrub, scrub_json, shorten
+from .call_record import TEXT_LIMIT, approval_metadata, call_metadata, call_text, time_of, turn_metadata
 from .markdown import fenced, one_line, safe_markdown
 from .notebook_file import write_notebook
 
@@ -39,7 +35,6 @@ __all__ = ["TOOL_CALL_MIME", "KernelIdentity", "run_notebook", "write_notebook"]
 TOOL_CALL_MIME = "application/vnd.pernix.tool-call+json"
 
 _CAPS = Caps(total=10**12)
-_TEXT = 20_000
 _SKIP, _RAISES, _SETUP = "skip-execution", "raises-exception", "pernix-setup"
 _NOT_AGAIN = {"cancelled", "timeout", "dead", "restarted", "aborted", "not_run"}
 _HASH_COMMENTS = {"python", "bash", "sh", "r", "julia", "ruby", "perl"}
@@ -123,8 +118,8 @@ class _Notebook:
             "title": view.title,
             "space_root": view.space_root,
             "last_seq": view.last_seq,
-            "created_at": _time(view.created_at),
-            "turns": [_turn_metadata(turn) for turn in view.turns],
+            "created_at": time_of(view.created_at),
+            "turns": [turn_metadata(turn) for turn in view.turns],
         }
         kernelspec = {"name": kernel.name, "display_name": kernel.display_name, "language": kernel.language}
         metadata: JSON = {"kernelspec": kernelspec, "language_info": language, "pernix": pernix}
@@ -262,9 +257,9 @@ class _Notebook:
             kind="code",
             kernel_name=execution.kernel_name if elsewhere else "",
             status=execution.status or "interrupted",
-            detail=shorten(execution.detail, _TEXT),
+            detail=shorten(execution.detail, TEXT_LIMIT),
             duration=execution.duration,
-            approval=_approval(call.approval),
+            approval=approval_metadata(call.approval),
             rule=call.rule,
         )
         if execution.status is None or execution.status in _NOT_AGAIN:
@@ -275,7 +270,7 @@ class _Notebook:
         state = call.status.replace("_", " ")
         head = f"{self._comment} {_comment_text(call.tool)}: {_comment_text(call.title)}"
         source = f"{head}\n{self._comment} {state}" + (f", {call.duration:.2f} s" if call.duration is not None else "")
-        data: JSON = {TOOL_CALL_MIME: _call_metadata(call), "text/plain": _call_text(call)}
+        data: JSON = {TOOL_CALL_MIME: call_metadata(call), "text/plain": call_text(call)}
         output: JSON = {"output_type": "display_data", "data": data, "metadata": {}}
         self._code(
             call.call_id,
@@ -289,7 +284,7 @@ class _Notebook:
             kind="tool",
             tool=call.tool,
             duration=call.duration,
-            approval=_approval(call.approval),
+            approval=approval_metadata(call.approval),
             rule=call.rule,
         )
 
@@ -314,86 +309,6 @@ def _joined(outputs: list[JSON]) -> list[JSON]:
         else:
             joined.append(output)
     return joined
-
-
-def _time(moment: datetime | None) -> str | None:
-    return moment.isoformat() if moment is not None else None
-
-
-def _turn_metadata(turn: TurnView) -> JSON:
-    finished, started = turn.finished_at, turn.started_at
-    return {
-        "turn_id": turn.turn_id,
-        "origin": turn.origin,
-        "mode": turn.mode,
-        "model": turn.model,
-        "code": turn.code.value if turn.code is not None else None,
-        "detail": shorten(turn.detail, _TEXT),
-        "usage": msgspec.to_builtins(turn.usage),
-        "submitted_at": _time(turn.submitted_at),
-        "started_at": _time(started),
-        "finished_at": _time(finished),
-        "duration": (finished - started).total_seconds() if finished is not None and started is not None else None,
-        "steps": [step.step_id for step in turn.steps],
-    }
-
-
-def _approval(approval: ApprovalView | None) -> JSON | None:
-    if approval is None:
-        return None
-    return {
-        "approval_id": approval.approval_id,
-        "question": shorten(approval.question, _TEXT),
-        "choice": approval.choice,
-        "text": shorten(approval.text, _TEXT),
-        "by": approval.by,
-        "requested_at": _time(approval.requested_at),
-    }
-
-
-def _call_metadata(call: CallView) -> JSON:
-    return {
-        "call_id": call.call_id,
-        "tool": call.tool,
-        "kind": call.kind,
-        "title": shorten(call.title, _TEXT),
-        "arguments": _short_values(call.arguments),
-        "status": call.status,
-        "result": shorten(call.result, _TEXT),
-        "side_file": call.side_file,
-        "duration": call.duration,
-        "verdict": call.verdict,
-        "rule": call.rule,
-        "approval": _approval(call.approval),
-        "files": [_file(change) for change in call.files],
-    }
-
-
-def _short_values(value: Any) -> Any:
-    """The same JSON with its long texts shortened."""
-    if isinstance(value, str):
-        return shorten(value, _TEXT)
-    if isinstance(value, dict):
-        return {key: _short_values(item) for key, item in cast(JSON, value).items()}
-    if isinstance(value, list):
-        return [_short_values(item) for item in cast(list[Any], value)]
-    return value
-
-
-def _file(change: FileChange) -> JSON:
-    return {**cast(JSON, msgspec.to_builtins(change)), "diff": shorten(change.diff, _TEXT)}
-
-
-def _call_text(call: CallView) -> str:
-    """The call for a viewer that knows only plain text."""
-    parts = [f"{call.tool}: {call.title}" if call.title else call.tool]
-    if call.approval is not None and call.approval.choice is not None:
-        said = f" ({call.approval.text})" if call.approval.text else ""
-        parts.append(f"approval: {call.approval.choice}{said}")
-    parts += [shorten(change.diff, _TEXT) or f"changed: {change.path}" for change in call.files]
-    if call.result:
-        parts.append(shorten(call.result, _TEXT))
-    return "\n".join(parts)
 
 
 def _comment_text(text: str) -> str:
