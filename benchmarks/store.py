@@ -152,7 +152,7 @@ async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         await appends(Path(folder) / "appends.duckdb")
         await start(Path(folder) / "start.duckdb", events, sessions)
-        print(f"that file has {(Path(folder) / 'start.duckdb').stat().st_size / 1e6:.0f} MB")  # noqa: ASYNC240 -- nothing else runs
+        print(f"that file has {(Path(folder) / 'start.duckdb').stat().st_size / 1e6:.0f} MB")
 
 
 if __name__ == "__main__":
