@@ -169,6 +169,7 @@ def whole_job() -> Log:
     log = Log()
     log.create()
     log.add(ev.SessionRenamed(session_id=SESSION, title="Dröppt 📉 rows"))
+    log.add(ev.SessionRenamed(session_id=SESSION, title="Dropped rows", record_path="csv/pernix-runs/dropped.ipynb"))
     log.add(ev.SessionConfigured(session_id=SESSION, mode="auto", endpoint="scripted"))
     log.start("t1", "Find the bug 🐛")
     log.step("t1", "s1", 0)

@@ -120,6 +120,7 @@ export class EventStream implements IDisposable {
       if (reader === undefined) {
         throw new Error('the stream has no body');
       }
+      abort.signal.addEventListener('abort', () => void reader.cancel().catch(() => undefined));
       opened();
       this._become({ status: 'open' });
       const parser = new SseParser();

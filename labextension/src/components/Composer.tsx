@@ -31,13 +31,7 @@ export function Composer(props: ComposerProps): React.JSX.Element {
 
   React.useEffect(() => setText(draft), [view.session_id]); // eslint-disable-line react-hooks/exhaustive-deps
   React.useEffect(() => field.current?.focus(), [props.focus]);
-  React.useLayoutEffect(() => {
-    const node = field.current;
-    if (node !== null) {
-      node.style.height = 'auto';
-      node.style.height = `${Math.min(node.scrollHeight + 2, 220)}px`;
-    }
-  }, [text]);
+  useHeightOfText(field, text);
 
   const write = (value: string) => {
     setText(value);
@@ -113,6 +107,33 @@ export function Composer(props: ComposerProps): React.JSX.Element {
       </div>
     </div>
   );
+}
+
+/** Let a field be as high as its text, up to a limit, also when its width changes. */
+function useHeightOfText(field: React.RefObject<HTMLTextAreaElement>, text: string): void {
+  const fit = React.useCallback(() => {
+    const node = field.current;
+    if (node !== null && node.clientWidth > 0) {
+      node.style.height = '0';
+      node.style.height = `${Math.min(node.scrollHeight, 220)}px`;
+    }
+  }, [field]);
+  React.useLayoutEffect(fit, [fit, text]);
+  React.useEffect(() => {
+    if (field.current === null || typeof ResizeObserver === 'undefined') {
+      return;
+    }
+    let width = 0;
+    const observer = new ResizeObserver(([entry]) => {
+      const now = entry?.contentRect.width ?? 0;
+      if (now !== width) {
+        width = now;
+        fit();
+      }
+    });
+    observer.observe(field.current);
+    return () => observer.disconnect();
+  }, [field, fit]);
 }
 
 function Queue(props: {

@@ -3,9 +3,6 @@ import type { FileChange } from '../api/types.gen';
 import { plain } from './words';
 
 function tone(line: string): string {
-  if (line.startsWith('+++') || line.startsWith('---')) {
-    return 'head';
-  }
   if (line.startsWith('@@')) {
     return 'place';
   }
@@ -19,7 +16,11 @@ export function Diff(props: {
 }): React.JSX.Element {
   const { change, onOpen } = props;
   const what = change.before === null ? 'new' : change.after === null ? 'deleted' : '';
-  const lines = change.diff.replace(/\n$/, '').split('\n');
+  // The two lines that name the file say what stands above them.
+  const lines = change.diff
+    .replace(/^--- .*\n\+\+\+ .*\n/, '')
+    .replace(/\n$/, '')
+    .split('\n');
   return (
     <div className="jp-Pernix-diff" role="group" aria-label={`Changes of ${plain(change.path)}`}>
       <div className="jp-Pernix-diffHead">

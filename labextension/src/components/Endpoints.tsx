@@ -23,6 +23,7 @@ export interface EndpointsProps {
 export function Endpoints(props: EndpointsProps): React.JSX.Element {
   const models = props.endpoints.filter(entry => entry.kind !== 'tour');
   const usable = models.some(entry => entry.status !== 'failed');
+  const tour = <TourCard onTour={props.onTour} disabled={props.busy !== ''} />;
   return (
     <div className="jp-Pernix-endpoints">
       {props.loaded && !usable && (
@@ -34,7 +35,7 @@ export function Endpoints(props: EndpointsProps): React.JSX.Element {
           </p>
         </section>
       )}
-      <TourCard onTour={props.onTour} disabled={props.busy !== ''} />
+      {!usable && tour}
       <div className="jp-Pernix-busy" role="status">
         {props.busy}
       </div>
@@ -51,6 +52,7 @@ export function Endpoints(props: EndpointsProps): React.JSX.Element {
       <Discoveries {...props} />
       <AddForm {...props} />
       <Local {...props} />
+      {usable && tour}
     </div>
   );
 }

@@ -84,8 +84,9 @@ function Row(props: SessionListProps & { session: SessionSummary }): React.JSX.E
           title={label}
         />
         <span className="jp-Pernix-rowTitle">{title}</span>
-        {asks && <span className="jp-Pernix-chip jp-mod-asks">Needs you</span>}
-        <span className="jp-Pernix-rowFacts">{facts.join(' · ')}</span>
+        <span className="jp-Pernix-rowFacts">
+          {asks && <span className="jp-Pernix-chip jp-mod-asks">Needs you</span>} {facts.join(' · ')}
+        </span>
       </button>
       <span className="jp-Pernix-rowActions">
         <IconButton icon="edit" label={`Rename ${title}`} onClick={() => setEditing(true)} />

@@ -22,6 +22,7 @@ export function Transcript(props: TranscriptProps): React.JSX.Element {
   const box = React.useRef<HTMLDivElement>(null);
   const inner = React.useRef<HTMLDivElement>(null);
   const follows = React.useRef(true);
+  const top = React.useRef(0);
   const [away, setAway] = React.useState(false);
   const shown = view.turns.filter(turn => turn.started_at !== null || turn.code !== null);
   const last = shown[shown.length - 1];
@@ -48,10 +49,14 @@ export function Transcript(props: TranscriptProps): React.JSX.Element {
 
   const onScroll = () => {
     const node = box.current;
-    if (node !== null) {
-      follows.current = node.scrollHeight - node.scrollTop - node.clientHeight < NEAR;
-      setAway(!follows.current);
+    if (node === null) {
+      return;
     }
+    // Only a reader moves upwards; what grows below moves nothing.
+    const near = node.scrollHeight - node.scrollTop - node.clientHeight < NEAR;
+    follows.current = near || (follows.current && node.scrollTop >= top.current);
+    top.current = node.scrollTop;
+    setAway(!follows.current);
   };
 
   return (

@@ -123,7 +123,8 @@ function Foot(props: { turn: TurnView; onResume: (() => void) | undefined }): Re
     turn.model,
     turn.finished_at === null ? '' : clockTime(turn.finished_at)
   ].filter(fact => fact !== '');
-  const detail = code === 'answered' ? '' : turn.detail;
+  const said = turn.items.some(item => item.type === 'problem' && item.text === turn.detail);
+  const detail = code === 'answered' || said ? '' : turn.detail;
   return (
     <footer className={`jp-Pernix-foot jp-mod-${code}`}>
       <span className="jp-Pernix-code">

@@ -80,7 +80,7 @@ function applyEvent(view: SessionView, event: Stored): SessionView {
         state: 'idle_ready'
       };
     case 'session.renamed':
-      return { ...view, title: event.title };
+      return { ...view, title: event.title, record_path: event.record_path || view.record_path };
     case 'session.configured':
       return {
         ...view,

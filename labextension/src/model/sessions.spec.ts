@@ -77,7 +77,7 @@ it('events that come while a session is read are folded after it, once', async (
   server.answers['GET sessions/s1'] = () => new Promise(resolve => (answer = resolve));
   const session = model.session('s1');
   server.emit(
-    event(12, { type: 'session.renamed', session_id: 's1', title: 'Two' }),
+    event(12, { type: 'session.renamed', session_id: 's1', title: 'Two', record_path: '' }),
     event(15, { type: 'turn.submitted', session_id: 's1', turn_id: 't1', text: 'go', origin: 'panel' })
   );
   await until(() => model.summary('s1')?.last_seq === 15);
@@ -119,7 +119,7 @@ it('a session that another face made appears, and the one with news comes first'
   server.emit(made);
   await until(() => model.list.length === 2);
   expect(model.list.map(entry => entry.session_id)).toEqual(['s2', 's1']);
-  server.emit(event(21, { type: 'session.renamed', session_id: 's1', title: 'News' }));
+  server.emit(event(21, { type: 'session.renamed', session_id: 's1', title: 'News', record_path: '' }));
   await until(() => model.list[0]?.title === 'News');
 });
 

@@ -32,7 +32,7 @@ export function summarize(summary: SessionSummary, event: AnyStored): SessionSum
   }
   switch (event.type) {
     case 'session.renamed':
-      return { ...next, title: event.title };
+      return { ...next, title: event.title, record_path: event.record_path || next.record_path };
     case 'session.configured':
       return {
         ...next,

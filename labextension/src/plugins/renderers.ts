@@ -39,17 +39,16 @@ export const renderers: JupyterFrontEndPlugin<IRenderers> = {
   requires: [IRenderMimeRegistry, IEditorLanguageRegistry],
   optional: [INotebookTracker],
   activate: (
-    app: JupyterFrontEnd,
+    _: JupyterFrontEnd,
     rendermime: IRenderMimeRegistry,
     languages: IEditorLanguageRegistry,
     tracker: INotebookTracker | null
   ): IRenderers => {
     const registry = guardedRegistry(rendermime);
     const actions = { copy, insert: (text: string) => insertInto(tracker, text) };
-    const openFile = (path: string) => void app.commands.execute('docmanager:open', { path });
     return {
       renderers: {
-        Markdown: makeMarkdown({ registry, actions, openFile }),
+        Markdown: makeMarkdown({ registry, actions }),
         Code: makeCode(languages, actions),
         Outputs: makeOutputs(registry)
       }

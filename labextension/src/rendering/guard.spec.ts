@@ -1,4 +1,4 @@
-import { guard, isRelative, withoutDiagrams } from './guard';
+import { guard, linkedFile, withoutDiagrams } from './guard';
 
 it('images from elsewhere become words, embedded ones stay', () => {
   expect(guard('<img src="https://canary.invalid/x.png" alt="a chart">')).toBe(
@@ -32,7 +32,8 @@ it('links stay when they lead to a page or a file, and carry nothing else', () =
   expect(guard('<a href="src/importer.py">f</a>')).toBe('<a href="src/importer.py">f</a>');
   expect(guard('<a href="javascript:alert(1)">j</a>')).toBe('<a>j</a>');
   expect(guard('<a href="/lab?reset">r</a>')).toBe('<a>r</a>');
-  expect(isRelative('//host/x')).toBe(false);
+  expect(['//host/x', 'https://e.org', '#top', '/abs'].map(linkedFile)).toEqual(['', '', '', '']);
+  expect(linkedFile('src/a%20b.py#L3')).toBe('src/a b.py');
 });
 
 it('nothing can cover, name or imitate a part of the interface', () => {

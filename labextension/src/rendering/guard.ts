@@ -35,9 +35,22 @@ const LINKS = /^(https?:|mailto:)/i;
 const IMAGES = /^data:image\/(png|jpeg|gif|webp|bmp|svg\+xml)[;,]/i;
 const RELATIVE = /^[^\s:/\\#?][^:\\]*$/;
 
-/** Whether a link target is a file of the space rather than an address. */
-export function isRelative(href: string): boolean {
+/** Whether a link target is a path rather than an address. */
+function isRelative(href: string): boolean {
   return RELATIVE.test(href);
+}
+
+/** The path that a link names relative to the space, '' when it leads elsewhere. */
+export function linkedFile(href: string): string {
+  if (!isRelative(href)) {
+    return '';
+  }
+  const path = href.split('#')[0] ?? '';
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }
 
 /** The same HTML with nothing left that loads, runs, or leaves its place. */

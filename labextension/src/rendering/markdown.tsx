@@ -3,13 +3,10 @@ import * as React from 'react';
 import { createPortal } from 'react-dom';
 import { splitBlocks } from './blocks';
 import { CodeToolbar, type CodeActions } from './code';
-import { isRelative } from './guard';
 
 export interface MarkdownOptions {
   registry: IRenderMimeRegistry;
   actions: CodeActions;
-  /** Opens a file that the text links to by its relative path. */
-  openFile: (path: string) => void;
 }
 
 /** A code block of the drawn text, and where its buttons go. */
@@ -24,17 +21,9 @@ export function makeMarkdown(
 ): React.ComponentType<{ text: string; streaming: boolean }> {
   const Block = makeBlock(options);
   return React.memo(function Markdown({ text, streaming }) {
-    const onClick = (event: React.MouseEvent) => {
-      const anchor = event.target instanceof Element ? event.target.closest('a') : null;
-      const href = anchor?.getAttribute('href') ?? '';
-      if (isRelative(href)) {
-        event.preventDefault();
-        options.openFile(decodeURI(href.split('#')[0] ?? ''));
-      }
-    };
     const blocks = streaming ? splitBlocks(text) : [text];
     return (
-      <div onClick={onClick}>
+      <div>
         {blocks.map((block, index) => (
           <Block key={index} text={block} />
         ))}

@@ -9,6 +9,7 @@ import { SessionList } from '../../components/SessionList';
 import { Transcript } from '../../components/Transcript';
 import type { EndpointsModel } from '../../model/endpoints';
 import type { SessionModel } from '../../model/session';
+import { linkedFile } from '../../rendering/guard';
 import { useModel } from '../useModel';
 import type { WorkspaceModel } from './model';
 
@@ -122,6 +123,11 @@ function Session(props: BodyProps & { session: SessionModel }): React.JSX.Elemen
     (...answer: Parameters<SessionModel['answer']>) => session.answer(...answer),
     [session]
   );
+  const folder = view.space_root;
+  const onOpenFile = React.useCallback(
+    (path: string) => actions.openFile(folder === '' ? path : `${folder}/${path}`),
+    [actions, folder]
+  );
   const onReadSideFile = React.useCallback((name: string) => session.sideFile(name), [session]);
   const trouble = (
     <TroubleBanner
@@ -138,6 +144,14 @@ function Session(props: BodyProps & { session: SessionModel }): React.JSX.Elemen
       </>
     );
   }
+  const onClick = (event: React.MouseEvent) => {
+    const anchor = event.target instanceof Element ? event.target.closest('a') : null;
+    const path = linkedFile(anchor?.getAttribute('href') ?? '');
+    if (path !== '') {
+      event.preventDefault();
+      onOpenFile(path);
+    }
+  };
   const onKeyDown = (event: React.KeyboardEvent) => {
     if (event.key === 'Escape' && session.running && !event.nativeEvent.isComposing) {
       event.preventDefault();
@@ -145,7 +159,7 @@ function Session(props: BodyProps & { session: SessionModel }): React.JSX.Elemen
     }
   };
   return (
-    <div className="jp-Pernix-session" onKeyDown={onKeyDown}>
+    <div className="jp-Pernix-session" onKeyDown={onKeyDown} onClick={onClick}>
       <SessionHead
         view={view}
         kernels={actions.kernels()}
@@ -158,7 +172,7 @@ function Session(props: BodyProps & { session: SessionModel }): React.JSX.Elemen
         drafts={model.sessions.drafts(view.session_id)}
         onResume={() => void session.resume()}
         onAnswer={onAnswer}
-        onOpenFile={actions.openFile}
+        onOpenFile={onOpenFile}
         onReadSideFile={onReadSideFile}
       >
         <Beginning model={model} />
