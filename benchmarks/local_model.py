@@ -77,7 +77,11 @@ TASKS = [
     Task("Which item in data.csv has the highest price?", r"thing33", {"data.csv": PRICES}),
     Task("Write the text 'hello world' into a file hello.txt.", "", {}, _says_hello),
     Task("mean([2, 4]) in stats.py gives 6 instead of 3. Fix it.", "", {"stats.py": BUGGY}, _mean_is_right),
-    Task("Which file mentions the word 'zebra'?", r"animals\.txt", {"animals.txt": "lion\nzebra\n", "plants.txt": "oak\n"}),
+    Task(
+        "Which file mentions the word 'zebra'?",
+        r"animals\.txt",
+        {"animals.txt": "lion\nzebra\n", "plants.txt": "oak\n"},
+    ),
     Task("How many lines has animals.txt?", r"\b3\b|three", {"animals.txt": "lion\nzebra\nape\n"}),
 ]
 
@@ -207,6 +211,10 @@ async def attempt(model: ActionModel, task: Task) -> Result:
                     reply = [part async for part in parts][-1]
                 assert isinstance(reply, Reply)
                 tokens += reply.usage.completion_tokens or 0
+                usage, took = reply.usage, reply.timings
+                trace.append(
+                    f"[{usage.prompt_tokens} prompt, {usage.cached_tokens} cached, {took.first_token:.1f}/{took.total:.1f} s]"
+                )
                 if not reply.calls:
                     answer = reply.text
                     trace.append(f"answer: {answer}")
@@ -254,7 +262,9 @@ async def bench(model: ActionModel, only: str, verbose: bool) -> None:
         print(f"{mark} {time.monotonic() - started:5.1f} s {result.tokens:4d} tokens | {task.request}", flush=True)
         if verbose or not result.solved:
             print("\n".join(f"      {line[:600]!r}" for line in result.trace), flush=True)
-    print(f"RESULT {model.name}: {solved} of {len(chosen)} solved, {valid} with valid actions, {time.monotonic() - began:.0f} s")
+    print(
+        f"RESULT {model.name}: {solved} of {len(chosen)} solved, {valid} with valid actions, {time.monotonic() - began:.0f} s"
+    )
 
 
 async def main() -> None:

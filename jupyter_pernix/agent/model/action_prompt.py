@@ -38,14 +38,19 @@ def is_prose(tool: ToolSpec) -> bool:
     return tool.text_field == "answer"
 
 
-def text_question(tool: ToolSpec) -> str:
+def text_question(tool: ToolSpec, arguments: JSON) -> str:
     """What asks for the text of an action that was just chosen."""
     if is_prose(tool):
         return "Write the answer for the user now. Say what the results show."
-    return f"Write the {tool.text_field} now, in one fenced block and nothing else."
+    properties = as_object(tool.parameters.get("properties"))
+    said = str(as_object(properties.get(tool.text_field or "")).get("description") or "")
+    where = f" for {arguments['path']}" if "path" in arguments else ""
+    about = f" {said.rstrip('.')}." if said else ""
+    return f"Write the {tool.text_field}{where} now.{about} Give it in one fenced block and nothing else."
 
 
 _LANGUAGES = {"code": "python"}
+"""What a model writes behind the opening fence of a text; nothing for files, whose kind is their own."""
 
 
 def fenced(tool: ToolSpec, text: str) -> str:
@@ -141,6 +146,6 @@ def exchange(tool: ToolSpec, arguments: JSON, text: str) -> list[tuple[str, str]
         return [("assistant", action_text(tool.name, arguments))]
     return [
         ("assistant", action_text(tool.name, arguments)),
-        ("user", text_question(tool)),
+        ("user", text_question(tool, arguments)),
         ("assistant", fenced(tool, text)),
     ]

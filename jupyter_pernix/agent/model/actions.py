@@ -370,7 +370,7 @@ class _Prompt:
 
     def with_choice(self, tool: ToolSpec, arguments: JSON) -> bytes:
         """These messages, the action that was just chosen, and the question for its text."""
-        more = [("assistant", action_text(tool.name, arguments)), ("user", text_question(tool))]
+        more = [("assistant", action_text(tool.name, arguments)), ("user", text_question(tool, arguments))]
         return bytes(self.encoded) + b"".join(b"," + _encode({"role": role, "content": text}) for role, text in more)
 
 

@@ -184,7 +184,7 @@ async def test_each_request_begins_with_the_one_before() -> None:
     assert shown == [
         ("user", "How many rows has data.csv?"),
         ("assistant", '{"action": "run_code"}'),
-        ("user", "Write the code now, in one fenced block and nothing else."),
+        ("user", "Write the code now. Give it in one fenced block and nothing else."),
         ("assistant", "```python\nprint(1)\n```"),
         ("user", "Result of run_code:\nok\n1"),
         ("assistant", '{"action": "read_file", "path": "a"}'),
