@@ -1,6 +1,5 @@
 """Chromium over a real JupyterLab, and what a person can see and do there."""
 
-import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,17 +40,24 @@ def chromium() -> Iterator[Browser]:
 
 
 class Screen:
-    """One page of JupyterLab with our panel. ``errors``: uncaught exceptions and console errors; ``foreign``: requests elsewhere."""
+    """One page of JupyterLab with our panel.
+
+    ``errors``: uncaught exceptions of the page. ``foreign``: requests to anywhere but the server. ``alive()``: which hostile texts ran.
+    """
 
     def __init__(self, browser: Browser, lab: Lab) -> None:
         self.lab = lab
         self.errors: list[str] = []
         self.foreign: list[str] = []
         self._context = browser.new_context(viewport={"width": 1500, "height": 950})
+        self._context.add_init_script(
+            "window.ran = []; window.__xss = id => { window.ran.push(id); window.top.ran.push(id) }"
+        )
+        self._context.on("request", self._note)
         self.page: Page = self._context.new_page()
         self.page.set_default_timeout(PATIENCE)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self._context.on("request", self._note)
+        self.panel = self.page.get_by_role("region", name="Pernix", exact=True)
 
     def _note(self, request: Request) -> None:
         address = urlsplit(request.url)
@@ -61,9 +67,11 @@ class Screen:
     def close(self) -> None:
         self._context.close()
 
-    def open(self, path: str = "lab") -> None:
-        """Load JupyterLab afresh and wait until it stands."""
-        self.page.goto(f"{self.lab.url}{path}?token={self.lab.token}&reset")
+    # ---- JupyterLab
+
+    def open(self) -> None:
+        """Load JupyterLab afresh, with its default layout, and wait until it stands."""
+        self.page.goto(f"{self.lab.url}lab?token={self.lab.token}&reset")
         self._wait_up()
 
     def reload(self) -> None:
@@ -71,22 +79,60 @@ class Screen:
         self._wait_up()
 
     def _wait_up(self) -> None:
-        expect(self.page.locator("#jp-main-dock-panel")).to_be_visible()
         self.page.wait_for_function("() => window.jupyterapp !== undefined")
-        self.page.evaluate("() => window.jupyterapp.restored")
+        self.page.evaluate("() => window.jupyterapp.restored.then(() => true)")
+        expect(self.page.locator("#jp-main-dock-panel")).to_be_visible()
 
     def command(self, name: str, **arguments: object) -> None:
-        """Run a command as the palette does."""
-        self.page.evaluate("([name, args]) => window.jupyterapp.commands.execute(name, args)", [name, arguments])
+        """Run a command as the palette does, once it is there."""
+        self.page.wait_for_function("name => window.jupyterapp.commands.hasCommand(name)", arg=name)
+        call = "([name, args]) => window.jupyterapp.commands.execute(name, args).then(() => true)"
+        self.page.evaluate(call, [name, arguments])
+
+    def settle(self) -> None:
+        """Give what is drawn the time to load and run something. What must not happen has no event to wait for."""
+        self.page.evaluate(
+            "() => new Promise(done => requestIdleCallback(() => setTimeout(done, 1000), {timeout: 5000}))"
+        )
+
+    def alive(self) -> list[int]:
+        return self.page.evaluate("() => window.ran")
 
     def shot(self, name: str) -> None:
         ARTIFACTS.mkdir(exist_ok=True)
         self.page.screenshot(path=str(ARTIFACTS / f"{name}.png"))
 
-    def within(self, css: str) -> Locator:
-        return self.page.locator(css)
+    # ---- our panel
 
+    def new_session(self, folder: str) -> None:
+        """A session that works in ``folder``, as somebody who has it open in the file browser starts one."""
+        self.command("filebrowser:open-path", path=folder)
+        self.command("jupyter-pernix:new-session")
+        expect(self.panel.get_by_role("textbox", name="Message", exact=True)).to_be_visible()
 
-def exactly(text: str) -> re.Pattern[str]:
-    """Matches an element whose whole text this is."""
-    return re.compile(rf"^\s*{re.escape(text)}\s*$")
+    def open_session(self, session_id: str) -> None:
+        self.command("jupyter-pernix:open-session", sessionId=session_id)
+        expect(self.panel.get_by_role("textbox", name="Message", exact=True)).to_be_visible()
+
+    def send(self, text: str) -> None:
+        field = self.panel.get_by_role("textbox", name="Message", exact=True)
+        field.fill(text)
+        field.press("Enter")
+        expect(field).to_have_value("")
+
+    def choose_mode(self, mode: str) -> None:
+        self.panel.get_by_label("Mode", exact=True).select_option(mode)
+
+    @property
+    def turns(self) -> Locator:
+        return self.panel.get_by_role("article", name="Turn")
+
+    def calls(self, tool: str = "") -> Locator:
+        return self.panel.locator(f'.jp-Pernix-call[data-tool="{tool}"]' if tool else ".jp-Pernix-call[data-tool]")
+
+    def wait_turn(self, number: int, code: str) -> None:
+        """Turn ``number``, from 0, has ended with this code."""
+        expect(self.turns.nth(number)).to_have_attribute("data-code", code, timeout=90_000)
+
+    def wait_ready(self) -> None:
+        expect(self.panel.locator('.jp-Pernix-state[data-state="idle_ready"]')).to_be_visible()

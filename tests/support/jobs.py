@@ -164,8 +164,8 @@ def text_of(message: dict[str, Any]) -> str:
     return content if isinstance(content, str) else "".join(str(part.get("text", "")) for part in content)
 
 
-def decide(request: Any, pace: str = "0", first_token_ms: str = "0") -> dict[str, Any]:
-    """``pace``: chunks a second, 0 = at once; ``first_token_ms``: delay before each answer."""
+def decide(request: Any, answer_rate: str = "0") -> dict[str, Any]:
+    """``answer_rate``: chunks a second of the last turn of a job, 0 = at once."""
     messages: list[dict[str, Any]] = request.messages
     asked = max((i for i, message in enumerate(messages) if message.get("role") == "user"), default=-1)
     text = text_of(messages[asked]) if asked >= 0 else ""
@@ -173,5 +173,5 @@ def decide(request: Any, pace: str = "0", first_token_ms: str = "0") -> dict[str
     for words, turns in JOBS.items():
         if words in text:
             turn = turns[min(spoken, len(turns) - 1)]
-            return {"tps": float(pace), "first_token_ms": float(first_token_ms), **turn}
+            return turn if turn.get("tool_calls") else {"tps": float(answer_rate), **turn}
     return {"text": f"echo: {text}"}
