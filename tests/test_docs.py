@@ -1,0 +1,141 @@
+"""The pages: what is drawn from the code is fresh, links lead somewhere, and README's examples do what they say."""
+
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import nbclient
+import nbformat
+import pytest
+from support.lab import Lab, copy_examples
+from support.model_server import ModelServer
+
+from jupyter_pernix.config import read_file
+from jupyter_pernix.headless import WITHOUT_PAGES
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def update() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("docs_update", ROOT / "docs" / "update.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def blocks(name: str) -> list[str]:
+    return re.findall(rf"<!-- test: {name} -->\n```\w+\n(.*?)```", README, re.DOTALL)
+
+
+@pytest.mark.parametrize("name", ["architecture.md", "api.md", "security.md"])
+def test_what_is_drawn_from_the_code_is_fresh(name: str):
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    assert "<!-- from the code:" in page
+    assert update().updated(page) == page, "run: python docs/update.py"
+
+
+def anchors(page: str) -> set[str]:
+    """As GitHub makes them from headings."""
+    heads = re.findall(r"^#+ (.*)$", page, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("document", PAGES, ids=lambda path: path.name)
+def test_links_lead_somewhere(document: Path):
+    for target in re.findall(r"\]\((?!https?://)([^)]+)\)", document.read_text(encoding="utf-8")):
+        path, _, anchor = target.partition("#")
+        file = document.parent / path if path else document
+        assert file.is_file(), target
+        assert not anchor or anchor in anchors(file.read_text(encoding="utf-8")), target
+
+
+def test_readmes_settings_are_ones(tmp_path: Path):
+    (block,) = blocks("settings")
+    (tmp_path / "config.toml").write_text(block)
+    assert set(read_file(tmp_path / "config.toml")) == {"endpoint", "mode", "endpoints"}
+
+
+def test_readmes_table_of_modes_is_the_hosts():
+    words = {"allow": "yes", "ask": "asks", "refuse": "no"}
+    rows = dict(re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|(.*)\|$", README.split("## What it may do")[1], re.MULTILINE))
+    for name, cells in rows.items():
+        for mode in re.findall(r"\w+", name):
+            verdicts = update().VERDICTS[mode]
+            said = [re.split(r"\W", cell.strip())[0] for cell in cells.split("|")]
+            assert said == [words[verdicts[action]] for action in ("read", "write", "execute")]
+            assert verdicts["shell"] == verdicts["execute"]
+
+
+# ---- the examples -----------------------------------------------------------------------------------------------------------
+
+
+def scripted(text: str) -> list[dict[str, Any]]:
+    code = "import pandas as pd\nprices = pd.read_csv('prices/data.csv')\ntotal = round(float(prices['price'].sum()), 2)\nlen(prices), total"
+    return [
+        {"text": text, "tool_calls": [{"name": "run_code", "arguments": {"code": code}}]},
+        {"text": "There they are."},
+    ]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    root = copy_examples(tmp_path_factory.mktemp("work") / "examples")
+    with ModelServer(program="builtin:echo") as model:
+        script = {"turns": scripted("I count."), "advance": "assistant_messages", "on_end": "last"}
+        model.ctl("script", script)
+        with Lab(home=tmp_path_factory.mktemp("home"), root=root, endpoint=model.url, arguments=WITHOUT_PAGES) as lab:
+            yield lab
+
+
+@pytest.fixture
+def lab(served: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    for name, value in served.environ.items():
+        monkeypatch.setenv(name, value)
+    return served
+
+
+def price_total() -> str:
+    rows = (ROOT / "examples/prices/data.csv").read_text().splitlines()
+    column = rows[0].split(",").index("price")
+    return f"{sum(float(row.split(',')[column]) for row in rows[1:]):.2f}".rstrip("0")
+
+
+@pytest.mark.server
+@pytest.mark.kernel
+def test_readmes_cells_run(lab: Lab):
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(block) for block in blocks("cells")])
+    nbclient.NotebookClient(notebook, timeout=90, resources={"metadata": {"path": str(lab.root)}}).execute()
+    assert notebook.cells[-1].outputs[0].text.strip() == price_total()
+
+
+@pytest.mark.server
+@pytest.mark.kernel
+def test_readmes_commands_run(lab: Lab):
+    (block,) = blocks("shell")
+    jupyter = Path(sys.executable).with_name("jupyter")
+    for line in block.splitlines():
+        words = shlex.split(line)
+        assert words[0] == "jupyter"
+        done = subprocess.run([str(jupyter), *words[1:]], cwd=lab.root, capture_output=True, text=True, timeout=90)
+        assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+        assert done.stdout
+
+
+@pytest.mark.server
+@pytest.mark.kernel
+def test_readmes_script_runs(lab: Lab):
+    (block,) = blocks("python")
+    done = subprocess.run([sys.executable, "-c", block], cwd=lab.root, capture_output=True, text=True, timeout=90)
+    assert done.returncode == 0, done.stderr
+    kinds = [line.split()[1] for line in done.stdout.splitlines()]
+    assert kinds[0] == "turn.submitted"
+    assert kinds[-2:] == ["turn.finished", "session.state_changed"]
