@@ -56,6 +56,6 @@ def screen(browser: Browser, lab: Lab, request: pytest.FixtureRequest) -> Iterat
         screen.open()
         yield screen
         screen.shot(request.node.name)
-        assert (screen.errors, screen.foreign, screen.alive()) == ([], [], [])
+        assert (screen.errors, screen.foreign, screen.ran) == ([], [], [])
     finally:
         screen.close()

@@ -34,7 +34,7 @@ def test_hostile_text_in_answers_results_and_names_stays_text(screen: Screen, la
     screen.panel.evaluate(TEMPTING)
     screen.settle()
     assert screen.panel.evaluate(LIVE) == []
-    assert (screen.alive(), screen.foreign) == ([], [])
+    assert (screen.ran, screen.foreign) == ([], [])
     assert screen.panel.locator("script, style, iframe, object, embed, form, base, meta, link").count() == 0
     expect(screen.page.locator("#jp-main-dock-panel").first).to_be_visible()
 
@@ -53,6 +53,6 @@ def test_what_would_run_or_fetch_is_noticed(screen: Screen):
     bait = "<img src=x onerror=__xss(7)><img src='http://canary.invalid/i'>"
     screen.page.evaluate("html => document.body.insertAdjacentHTML('beforeend', html)", bait)
     screen.settle()
-    assert (screen.alive(), screen.foreign) == ([7], ["http://canary.invalid/i"])
-    screen.page.evaluate("() => { window.ran = [] }")
+    assert (screen.ran, screen.foreign) == ([7], ["http://canary.invalid/i"])
+    screen.ran.clear()
     screen.foreign.clear()

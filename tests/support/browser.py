@@ -42,17 +42,16 @@ def chromium() -> Iterator[Browser]:
 class Screen:
     """One page of JupyterLab with our panel.
 
-    ``errors``: uncaught exceptions of the page. ``foreign``: requests to anywhere but the server. ``alive()``: which hostile texts ran.
+    ``errors``: uncaught exceptions of the page. ``foreign``: requests to anywhere but the server. ``ran``: hostile texts that came alive.
     """
 
     def __init__(self, browser: Browser, lab: Lab) -> None:
         self.lab = lab
         self.errors: list[str] = []
         self.foreign: list[str] = []
+        self.ran: list[int] = []
         self._context = browser.new_context(viewport={"width": 1500, "height": 950})
-        self._context.add_init_script(
-            "window.ran = []; window.__xss = id => { window.ran.push(id); window.top.ran.push(id) }"
-        )
+        self._context.expose_binding("__xss", lambda source, number: self.ran.append(number))
         self._context.on("request", self._note)
         self.page: Page = self._context.new_page()
         self.page.set_default_timeout(PATIENCE)
@@ -94,9 +93,6 @@ class Screen:
         self.page.evaluate(
             "() => new Promise(done => requestIdleCallback(() => setTimeout(done, 1000), {timeout: 5000}))"
         )
-
-    def alive(self) -> list[int]:
-        return self.page.evaluate("() => window.ran")
 
     def shot(self, name: str) -> None:
         ARTIFACTS.mkdir(exist_ok=True)
