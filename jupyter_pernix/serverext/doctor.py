@@ -25,6 +25,7 @@ async def examine(runtime: "Runtime") -> list[Finding]:
         await _store(runtime),
         await anyio.to_thread.run_sync(_records, runtime),
         *_endpoints(runtime.endpoints.all()),
+        *_default(runtime),
         await _kernels(runtime),
         await anyio.to_thread.run_sync(_labextension),
     ]
@@ -86,6 +87,20 @@ def _endpoints(endpoints: list[EndpointInfo]) -> list[Finding]:
             )
         ]
     return [_endpoint(endpoint) for endpoint in real]
+
+
+def _default(runtime: "Runtime") -> list[Finding]:
+    name = runtime.settings.endpoint
+    if not name or runtime.endpoints.has(name):
+        return []
+    return [
+        Finding(
+            name="default endpoint",
+            status="problem",
+            detail=f"the settings name the endpoint {name!r}, and there is none",
+            hint="Correct `endpoint` in the settings file, or add an endpoint of that name.",
+        )
+    ]
 
 
 def _endpoint(endpoint: EndpointInfo) -> Finding:

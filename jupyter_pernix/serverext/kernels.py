@@ -1,6 +1,5 @@
 """Kernels over the Jupyter server's own kernel manager, so that they show in Running; loaded when the first one is needed."""
 
-import logging
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,13 +8,11 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from ..ports import Executor
+from .background import start_guarded
 from .surroundings import OnLate, SideFile
 
 if TYPE_CHECKING:
-    from ..kernel.executor import KernelExecutor
     from ..kernel.provision import Kernels, KernelSpec
-
-log = logging.getLogger(__name__)
 
 
 class LazyKernels:
@@ -42,7 +39,7 @@ class LazyKernels:
         """
         executor = await self._loaded().start(kernel_name, cwd, os.environ, side_file=side_file, on_late=on_late)
         if self.tasks is not None:
-            self.tasks.start_soon(_attend, executor)
+            start_guarded(self.tasks, executor.attend)
         return executor
 
     def spec(self, name: str) -> "KernelSpec | None":
@@ -57,10 +54,3 @@ class LazyKernels:
         """Shut down what was started."""
         if self._kernels is not None:
             await self._kernels.aclose()
-
-
-async def _attend(executor: "KernelExecutor") -> None:
-    try:
-        await executor.attend()
-    except Exception:  # The edge of a background task: late outputs are not worth the server.
-        log.warning("late outputs of a kernel are no longer followed", exc_info=True)

@@ -10,6 +10,7 @@ from anyio.abc import TaskGroup
 from ..config import Settings
 from ..errors import ModelError
 from ..records import LocalModel, LocalStart, LocalStatus
+from .background import start_guarded
 from .endpoints import LOCAL, Endpoints
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Local:
             self._endpoints.put_local(
                 server.base_url, server.alias, key=server.key, context_length=server.context_length
             )
-            self._tasks.start_soon(self._follow, server)
+            start_guarded(self._tasks, self._follow, server)
         return server.record()
 
     async def stop(self) -> None:

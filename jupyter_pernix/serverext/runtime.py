@@ -17,6 +17,7 @@ from .. import config
 from ..config import Settings
 from ..errors import InvalidInput
 from ..events import Stored
+from .background import start_guarded
 from .bus import Bus
 from .endpoints import Endpoints
 from .incell import InCellExecutions
@@ -126,9 +127,9 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
         interrupted = await sessions.recover()
         _write_server_file(data_folder / "server.json", options, root)
         stack.callback((data_folder / "server.json").unlink, missing_ok=True)
-        tasks.start_soon(sessions.write_records, interrupted)
+        start_guarded(tasks, sessions.write_records, interrupted)
         if settings.discover and endpoints.never_looked:
-            tasks.start_soon(_first_look, endpoints)
+            start_guarded(tasks, endpoints.discover)
         try:
             yield Runtime(
                 settings=settings,
@@ -146,13 +147,6 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
         finally:
             around.stopping = True
             tasks.cancel_scope.cancel()
-
-
-async def _first_look(endpoints: Endpoints) -> None:
-    try:
-        await endpoints.discover()
-    except Exception:  # The edge of a background task: the user can look again by hand.
-        log.warning("the first look for model servers on this machine failed", exc_info=True)
 
 
 def _write_server_file(path: Path, options: RuntimeOptions, root: Path) -> None:

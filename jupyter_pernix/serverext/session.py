@@ -45,6 +45,7 @@ from ..records import (
     Usage,
 )
 from . import naming
+from .background import start_guarded
 from .closing import closing_events, usage_of
 from .incell import InCellExecutor
 from .surroundings import Surroundings
@@ -185,11 +186,12 @@ class Session:
                 raise Conflict("the server is stopping")
             turn_id = new_turn_id()
             submitted = TurnSubmitted(session_id=self.session_id, turn_id=turn_id, text=text, origin=origin)
-            stored = await self.append(submitted, *self._first_title(text))
+            async with self.around.naming:
+                stored = await self.append(submitted, *self._first_title(text))
             self._queue.append(QueuedTurn(turn_id=turn_id, can_ask=can_ask))
             if not self._active:
                 self._active = True
-                self.around.tasks.start_soon(self._run_queue, name=f"turns of {self.session_id}")
+                start_guarded(self.around.tasks, self._run_queue)
             return TurnAccepted(turn_id=turn_id, seq=stored[0].seq)
 
     def _first_title(self, text: str) -> list[Event]:

@@ -4,8 +4,6 @@ import logging
 import os
 from pathlib import Path
 
-import anyio
-
 from ..errors import Conflict, InvalidInput, NotFound
 from ..events import Event, SessionArchived, SessionConfigured, SessionCreated, SessionRenamed, Stored
 from ..fold import SessionFold
@@ -21,6 +19,7 @@ from ..records import (
     TurnCreate,
 )
 from . import naming
+from .background import start_guarded
 from .closing import recovery_events
 from .session import Question, Session
 from .surroundings import Surroundings
@@ -39,7 +38,6 @@ class Sessions:
         self.around = around
         self._live: dict[SessionId, Session] = {}
         self._questions: dict[ApprovalId, Question] = {}
-        self._creating = anyio.Lock()
 
     def saw(self, group: list[Stored]) -> None:
         """For the store: what was committed, in order."""
@@ -88,7 +86,7 @@ class Sessions:
         title = self._title(wanted.title)
         session_id = new_session_id()
         session = Session(session_id, self.around, self._questions)
-        async with self._creating:
+        async with self.around.naming:
             created = SessionCreated(
                 session_id=session_id,
                 title=title,
@@ -127,7 +125,7 @@ class Sessions:
         if events:
             await session.append(*events)
         if session.summary.archived:
-            self.around.tasks.start_soon(session.release_kernel)
+            start_guarded(self.around.tasks, session.release_kernel)
         return session.summary
 
     async def submit(self, session_id: SessionId, wanted: TurnCreate) -> TurnAccepted:

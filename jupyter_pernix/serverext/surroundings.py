@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+import anyio
 from anyio.abc import TaskGroup
 
 from ..config import Settings
@@ -50,5 +51,7 @@ class Surroundings:
     write_record: WriteRecord
     tasks: TaskGroup
     executions: InCellExecutions = field(default_factory=InCellExecutions)
+    naming: anyio.Lock = field(default_factory=anyio.Lock)
+    """Held while the path of a run notebook is chosen and stored, so that no two sessions choose the same."""
     stopping: bool = False
     """The server is going down: a turn that is cancelled now was interrupted, not cancelled by the user."""
