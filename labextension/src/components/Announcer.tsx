@@ -1,7 +1,7 @@
 import * as React from 'react';
 import type { SessionView } from '../api/types.gen';
 import { openApprovals } from '../model/reduce';
-import { CODES, plain, STATES } from './words';
+import { endWords, plain, STATES } from './words';
 
 function words(view: SessionView): string {
   const question = openApprovals(view)[0]?.approval;
@@ -11,8 +11,8 @@ function words(view: SessionView): string {
   if (view.state !== 'idle_ready') {
     return STATES[view.state].label;
   }
-  const last = view.turns[view.turns.length - 1];
-  return last?.code ? CODES[last.code] : STATES.idle_ready.label;
+  const last = view.turns.findLast(turn => turn.started_at !== null);
+  return (last && endWords(last)) || STATES.idle_ready.label;
 }
 
 /** Tells those who cannot see the screen what state the session is in, once for each change. */

@@ -16,7 +16,7 @@ export function Approval(props: ApprovalProps): React.JSX.Element {
   if (approval.choice === null) {
     return <OpenApproval {...props} />;
   }
-  const by = approval.by && approval.by !== 'panel' ? ` (${approval.by})` : '';
+  const by = ['', 'panel', 'user'].includes(approval.by) ? '' : ` (by ${approval.by})`;
   return (
     <div className="jp-Pernix-answered">
       {CHOICES[approval.choice].past}

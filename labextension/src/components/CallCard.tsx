@@ -83,7 +83,7 @@ function CallState(props: { call: CallView }): React.JSX.Element {
   const asked = call.approval !== null && call.approval.choice === null;
   const running = call.status === 'in_progress';
   const now = useNow(running);
-  const seconds = running ? secondsBetween(call.requested_at, now) : (call.duration ?? 0);
+  const seconds = running ? Math.floor(secondsBetween(call.requested_at, now)) || 1 : (call.duration ?? 0);
   const words = asked ? 'Needs you' : STATUSES[call.status];
   return (
     <span className="jp-Pernix-callState">

@@ -219,7 +219,7 @@ export function ContextGauge(props: {
   if (length === null || length <= 0) {
     return (
       <span className="jp-Pernix-gauge" title="Tokens in the context; the endpoint does not say how many fit">
-        {count(tokens)}
+        {count(tokens)} tokens
       </span>
     );
   }

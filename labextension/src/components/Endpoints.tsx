@@ -195,7 +195,10 @@ function Discoveries(props: EndpointsProps): React.JSX.Element {
 const EMPTY = { name: '', base_url: '', model: '', api_key: '' };
 
 function nameFrom(url: string): string {
-  const host = /^https?:\/\/([^/:]+)/.exec(url)?.[1] ?? '';
+  const [, host = '', port = ''] = /^https?:\/\/([^/:]+)(?::(\d+))?/.exec(url) ?? [];
+  if (/^(localhost|[\d.]+)$/.test(host)) {
+    return `local-${port || '80'}`;
+  }
   return host.replace(/^(api|www)\./, '').split('.')[0] ?? '';
 }
 

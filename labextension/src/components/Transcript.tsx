@@ -102,7 +102,7 @@ function Activity(props: { view: SessionView }): React.JSX.Element | null {
   return (
     <div className="jp-Pernix-activity" aria-hidden="true">
       <span className="jp-Pernix-pulse" />
-      {label} · {duration(secondsBetween(view.state_since, now))}
+      {label} · {duration(Math.floor(secondsBetween(view.state_since, now)) || 1)}
     </div>
   );
 }

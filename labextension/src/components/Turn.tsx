@@ -4,7 +4,7 @@ import type { StepDraft } from '../model/drafts';
 import { CallCard, type CallCardProps } from './CallCard';
 import { Icon } from './icons';
 import { useRenderers } from './renderers';
-import { CAN_GO_ON, clockTime, CODES, duration, secondsBetween, usageWords } from './words';
+import { CAN_GO_ON, clockTime, duration, endWords, secondsBetween, usageWords } from './words';
 
 export interface TurnProps extends Omit<CallCardProps, 'call'> {
   turn: TurnView;
@@ -124,12 +124,12 @@ function Foot(props: { turn: TurnView; onResume: (() => void) | undefined }): Re
     turn.finished_at === null ? '' : clockTime(turn.finished_at)
   ].filter(fact => fact !== '');
   const said = turn.items.some(item => item.type === 'problem' && item.text === turn.detail);
-  const detail = code === 'answered' || said ? '' : turn.detail;
+  const detail = code === 'answered' || said || turn.started_at === null ? '' : turn.detail;
   return (
     <footer className={`jp-Pernix-foot jp-mod-${code}`}>
       <span className="jp-Pernix-code">
         {code === 'answered' && <Icon name="check" />}
-        {CODES[code]}
+        {endWords(turn)}
         {detail && `: ${detail}`}
       </span>
       <span className="jp-Pernix-facts">{facts.join(' · ')}</span>

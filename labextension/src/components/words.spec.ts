@@ -7,9 +7,10 @@ it('every state and every ending has words', () => {
 });
 
 it('times read as a person says them', () => {
-  expect([0.02, 1.26, 42.4, 125, 3725].map(duration)).toEqual([
+  expect([0.02, 1.26, 3, 42.4, 125, 3725].map(duration)).toEqual([
     '20 ms',
     '1.3 s',
+    '3 s',
     '42 s',
     '2 min 5 s',
     '1 h 2 min'

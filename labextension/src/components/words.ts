@@ -6,6 +6,7 @@ import type {
   Mode,
   SessionState,
   TerminalCode,
+  TurnView,
   Usage
 } from '../api/types.gen';
 
@@ -24,6 +25,14 @@ export const STATES: Record<SessionState, { label: string; tone: Tone }> = {
   finalizing: { label: 'Finishing', tone: 'busy' },
   cancelling: { label: 'Stopping', tone: 'busy' }
 };
+
+/** How a turn ended. */
+export function endWords(turn: TurnView): string {
+  if (turn.code === null) {
+    return '';
+  }
+  return turn.code === 'cancelled' && turn.started_at === null ? 'Withdrawn' : CODES[turn.code];
+}
 
 export const CODES: Record<TerminalCode, string> = {
   answered: 'Answered',
@@ -82,7 +91,7 @@ export function duration(seconds: number): string {
   if (seconds < 1) {
     return `${Math.round(seconds * 1000)} ms`;
   }
-  if (seconds < 10) {
+  if (seconds < 10 && !Number.isInteger(seconds)) {
     return `${seconds.toFixed(1)} s`;
   }
   if (seconds < 60) {

@@ -56,7 +56,12 @@ export const workspace: JupyterFrontEndPlugin<IWorkspace> = {
     const widget = new Workspace(model, { openFile, kernels: () => kernelsOf(app) }, renderers);
     app.shell.add(widget, 'right', { rank: 500, type: 'Pernix' });
     restorer?.add(widget, widget.id);
-    return faceOf(app, widget);
+    const face = faceOf(app, widget);
+    const linked = new URLSearchParams(window.location.search).get('pernix');
+    if (linked !== null) {
+      void app.restored.then(() => face.open(linked));
+    }
+    return face;
   }
 };
 
