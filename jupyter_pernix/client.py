@@ -22,6 +22,8 @@ JSON = dict[str, Any]
 _HEARTBEAT = 15.0
 _READ_TIMEOUT = 3 * _HEARTBEAT
 _REQUEST_TIMEOUT = 60.0
+_PROBE_TIMEOUT = 240.0
+"""A probe lets a slow model answer twice."""
 _LOOPBACK = {"127.0.0.1", "localhost", "::1", "[::1]"}
 _UNREACHABLE = (OSError, http.client.HTTPException)
 
@@ -157,13 +159,13 @@ class Client:
         return self.request("POST", "/endpoints/discover")
 
     def add_endpoint(self, **fields: Any) -> JSON:
-        return self.request("POST", "/endpoints", fields)
+        return self.request("POST", "/endpoints", fields, timeout=_PROBE_TIMEOUT)
 
     def remove_endpoint(self, name: str) -> None:
         self.request("DELETE", f"/endpoints/{quote(name, safe='')}")
 
     def probe_endpoint(self, name: str) -> JSON:
-        return self.request("POST", f"/endpoints/{quote(name, safe='')}/probe")
+        return self.request("POST", f"/endpoints/{quote(name, safe='')}/probe", timeout=_PROBE_TIMEOUT)
 
     def default_endpoint(self, name: str) -> JSON:
         return self.request("POST", f"/endpoints/{quote(name, safe='')}/default")

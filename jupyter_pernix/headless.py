@@ -13,7 +13,7 @@ from types import TracebackType
 
 from . import client as _client
 from .client import Client
-from .errors import RequestFailed, ServerAway
+from .errors import RequestFailed, ServerAway, ServerError
 
 _START_DEADLINE = 60.0
 _STOP_DEADLINE = 10.0
@@ -30,12 +30,14 @@ WITHOUT_PAGES = (
 
 
 class Headless:
-    """One server process that serves ``root``. A context manager: entering gives a ``Client``, leaving stops the server."""
+    """One server process that serves ``root``. A context manager: entering gives a ``Client``, leaving stops the server, unless
+    others are busy with it."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         self._process: subprocess.Popen[bytes] | None = None
         self._log: Path | None = None
+        self._client: Client | None = None
 
     def __enter__(self) -> Client:
         return self.start()
@@ -43,7 +45,7 @@ class Headless:
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop()
+        self.stop_unless_busy()
 
     def start(self) -> Client:
         """Returns once the API answers.
@@ -84,6 +86,7 @@ class Headless:
                 except ServerAway:
                     pass  # it has written its file and does not listen yet
                 else:
+                    self._client = found
                     return found
             time.sleep(0.1)
         raise ServerAway(f"a Jupyter server did not start within {_START_DEADLINE:.0f} s", hint=self._last_lines())
@@ -92,6 +95,18 @@ class Headless:
         text = self._log.read_text(encoding="utf-8", errors="replace") if self._log else ""
         # Jupyter prints its address with the token in it.
         return "\n".join([line for line in text.splitlines() if "token" not in line][-12:])
+
+    def stop_unless_busy(self, *, patience: float | None = None) -> bool:
+        """As ``stop``; but while others' turns run here, e.g. of a second command that found this server, it is left to them and ends
+        by itself when it has long been idle. True if it was stopped."""
+        try:
+            busy = self._client is not None and int(self._client.info()["busy"]) > 0
+        except (ServerError, KeyError):
+            busy = False
+        if busy:
+            self._process = None
+        self.stop(patience=patience)
+        return not busy
 
     def stop(self, *, patience: float | None = None) -> None:
         """End the server; its kernels end with it. One that is slow is killed, unless ``patience`` is given: then it is left to
@@ -122,6 +137,9 @@ def _command(root: Path) -> list[str]:
         f"--ServerApp.root_dir={root}",
         *WITHOUT_PAGES,
         f"--ServerApp.shutdown_no_activity_timeout={_IDLE_SECONDS}",
+        # A server with kernels never counts as idle.
+        f"--MappingKernelManager.cull_idle_timeout={_IDLE_SECONDS}",
+        "--MappingKernelManager.cull_interval=60",
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")

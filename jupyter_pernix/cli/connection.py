@@ -31,9 +31,12 @@ def connected(root: Path | None = None, *, needs_root: bool = False) -> Iterator
     client, server = headless.connect(folder)
     try:
         yield client, _relative(client, folder) if needs_root else ""
-    finally:
+    except BaseException:
         if server is not None:
             server.stop()
+        raise
+    if server is not None and not server.stop_unless_busy():
+        print("the server that was started goes on: another command is busy with it", file=sys.stderr)
 
 
 def _relative(client: Client, folder: Path) -> str:

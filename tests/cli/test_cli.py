@@ -16,6 +16,7 @@ from support.lab import Lab
 from support.model_server import ModelServer
 from support.watch import wait_event
 
+from jupyter_pernix.client import find
 from jupyter_pernix.headless import WITHOUT_PAGES
 
 pytestmark = [pytest.mark.server, pytest.mark.timeout(120)]
@@ -271,3 +272,26 @@ def test_without_a_server_one_is_started_and_stopped(
     assert [path.suffix for path in (tmp_path / "pernix-runs").iterdir()] == [".ipynb"]
     assert list(Path(os.environ["JUPYTER_RUNTIME_DIR"]).glob("jpserver-*.json")) == []
     assert not (Path(os.environ["JUPYTER_DATA_DIR"]) / "pernix" / "server.json").exists()
+
+
+def test_a_server_that_another_command_is_busy_with_is_left_running(
+    isolated_home: Path, tmp_path: Path, model: ModelServer, script: Any
+):
+    script({"text": "Never said.", "first_token_ms": 60_000})
+    settings = Path(os.environ["JUPYTER_CONFIG_DIR"]) / "pernix" / "config.toml"
+    settings.parent.mkdir()
+    settings.write_text(f'endpoint = "s"\n[endpoints.s]\nbase_url = "{model.url}"\nmodel = "m"\nprotocol = "tools"\n')
+    owner = subprocess.Popen([*COMMAND, "run", "Hello", "--json"], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    assert owner.stdout is not None
+    owner.stdout.readline()
+    found = find()
+    assert found is not None
+    session = found.create_session(mode="ask")
+    turn = found.submit(session["session_id"], "mine", origin="api", can_ask=False)
+    wait_event(found, session["session_id"], "step.started", turn_id=turn["turn_id"])
+    owner.send_signal(signal.SIGINT)
+    owner.communicate(timeout=30)
+    assert owner.returncode == 130
+    assert found.info()["busy"] == 1
+    found.cancel(session["session_id"], turn["turn_id"])
+    os.kill(found.address.pid, signal.SIGTERM)

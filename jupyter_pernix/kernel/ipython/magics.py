@@ -205,7 +205,7 @@ class PernixMagics(Magics):
         self._client, server = connect(Path())
         if server is not None:
             self._server = server
-            atexit.register(server.stop, patience=2.0)
+            atexit.register(server.stop_unless_busy, patience=2.0)
         return self._client
 
     def complete(self, shell: Any, event: Any) -> list[str]:
