@@ -120,7 +120,7 @@ def clean_bundle(raw: object, *, caps: Caps, keep: Keep | None = None) -> JSON:
         if len(text) <= limit:
             data[mime] = clean
             continue
-        where = keep(mime.replace("/", "-").replace("+", "-"), text) if keep else ""
+        where = keep(mime, text) if keep else ""
         if mime in ("text/plain", "text/markdown", "text/latex"):
             data[mime] = shorten(text, limit)
             notes += [f"[the whole {mime} is in {where}]"] if where else []

@@ -53,9 +53,12 @@ class Connection:
             self._client.shell_channel.stop()
             self._client.iopub_channel.stop()
 
-    def send_code(self, code: str) -> str:
-        """Returns the id of the request. An error in it leaves the requests of other clients alone."""
-        return self._client.execute(scrub(code), allow_stdin=False, stop_on_error=False)
+    def send_code(self, code: str, expressions: dict[str, str] | None = None) -> str:
+        """Returns the id of the request. An error in it leaves the requests of other clients alone. The values of
+        ``expressions`` after the code come with the reply."""
+        return self._client.execute(
+            scrub(code), user_expressions=expressions or {}, allow_stdin=False, stop_on_error=False
+        )
 
     def ask_info(self) -> str:
         """A harmless request; it also wakes a kernel whose event loop sleeps on an interrupt it has not noticed."""

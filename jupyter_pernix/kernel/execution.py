@@ -21,6 +21,11 @@ _REPLY_NOT_RUN = {"aborted", "abort"}
 BELOW_PYTHON = re.compile(r"subprocess|popen|system|spawn|fork|ctypes|os\.write|__std|multiprocess|pool", re.IGNORECASE)
 """Code that may write to the process's own stdout; the kernel reads that from a pipe and publishes it after the cell is idle."""
 
+SHELL_LINE = re.compile(r"^\s*!", re.MULTILINE)
+"""A line that IPython hands to a shell; the cell succeeds whatever the command's exit code is."""
+
+EXIT_CODE = {"exit_code": "_exit_code"}
+
 
 class Execution:
     """Feed it with messages; ``ended`` is set once the kernel has replied and is idle, or will do neither any more."""
@@ -90,6 +95,7 @@ class Execution:
         for item in cast(list[object], payload) if isinstance(payload, list) else []:
             if isinstance(item, dict):
                 self._payload(cast(JSON, item))
+        self._note_exit_code(reply)
         if reply.get("status") in _REPLY_ERRORS and self.fold.error is None:
             # A failed magic and a group of exceptions publish no error; without one the notebook would show a success.
             self.fold.add_error(reply)
@@ -159,6 +165,14 @@ class Execution:
                 self.fold.add("display_data", {"data": {"text/plain": f"proposed next input:\n{text}"}})
             case _:
                 pass
+
+    def _note_exit_code(self, reply: JSON) -> None:
+        values: JSON = reply.get("user_expressions") or {}
+        value: JSON = values.get("exit_code") or {}
+        data: JSON = value.get("data") or {}
+        shown = str(data.get("text/plain", "0"))
+        if SHELL_LINE.search(self.code) and shown.lstrip("-").isdigit() and int(shown):
+            self._notes.append(f"The last shell command in it exited with code {shown}.")
 
     def _take_count(self, content: JSON) -> None:
         count = content.get("execution_count")

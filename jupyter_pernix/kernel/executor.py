@@ -21,7 +21,7 @@ from ..ports import OutputSink
 from ..records import ExecutionResult, OutputOp, Place
 from .bundles import Caps
 from .connection import Connection, Message
-from .execution import BELOW_PYTHON, Execution
+from .execution import BELOW_PYTHON, EXIT_CODE, SHELL_LINE, Execution
 from .outputs import Displays, OutputFold, Spill, Step
 from .process import KernelProcess
 
@@ -94,6 +94,10 @@ class KernelExecutor:
     def language(self) -> str:
         return self._process.language
 
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
     async def execute(
         self, code: str, *, execution_id: ExecutionId, on_output: OutputSink, deadline: float | None = None
     ) -> ExecutionResult:
@@ -106,7 +110,8 @@ class KernelExecutor:
             fold = OutputFold(execution_id, displays=self._displays, caps=self._caps, place=self._place_of())
             execution = Execution(execution_id, code, fold=fold, on_output=on_output)
             execution.deadline = deadline
-            execution.request_id = self._connected().send_code(code)
+            asks = EXIT_CODE if self.language == "python" and SHELL_LINE.search(code) else None
+            execution.request_id = self._connected().send_code(code, asks)
             self._running = execution
             try:
                 await self._carry(execution, deadline)

@@ -7,6 +7,7 @@ What exceeds the caps is counted, its end is shown when the execution is over, a
 returned, applied in order with ``fold.apply_output``, always gives ``outputs``.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
@@ -345,7 +346,7 @@ class OutputFold:
         if self._place is None:
             return ""
         self._side_files += 1
-        name = f"{self.execution_id}-{self._side_files}-{suffix}.txt"
+        name = f"{self.execution_id}-{self._side_files}-{re.sub('[^A-Za-z0-9._-]', '-', suffix)[:60]}.txt"
         self._spill(name, text)
         return self._place(name)
 

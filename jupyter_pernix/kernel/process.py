@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import IO, Any, Protocol, cast
 
 import anyio
 import zmq.asyncio
@@ -90,7 +90,8 @@ class KernelProcess:
         self._kernel_id = ""
         self._cwd, self._env = cwd, env
         self._start_deadline = start_deadline
-        self._log = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - lives as long as this object, closed in shutdown()
+        self._log: IO[bytes] | None = None
+        """What the process writes to its own stderr."""
         self._owned = True
         self.name = name
         self.language = ""
@@ -106,7 +107,7 @@ class KernelProcess:
         :raises KernelMissing: if no such kernelspec is installed
         :raises KernelStartFailed: with what the process wrote to stderr
         """
-        options: dict[str, Any] = {"stderr": self._log.fileno(), "stdout": subprocess.DEVNULL}
+        options: dict[str, Any] = {"stderr": self._open_log(), "stdout": subprocess.DEVNULL}
         if self._cwd is not None:
             options["cwd"] = str(self._cwd)
         if self._env is not None:
@@ -118,8 +119,10 @@ class KernelProcess:
             with anyio.CancelScope(shield=True):  # half a start leaves a process that nobody knows
                 self._kernel_id = await ensure_async(self._manager.start_kernel(kernel_name=self.name, **options))
         except NoSuchKernel as exc:
+            self._close_log()
             raise KernelMissing(self.name, sorted(specs.find_kernel_specs())) from exc
         except OSError as exc:
+            self._close_log()
             raise KernelStartFailed(self.name, str(exc)) from exc
         self.language = str(spec.language or "").lower()
         return await self._connect_or_stop(context)
@@ -189,19 +192,29 @@ class KernelProcess:
         """End a process of ours; let go of another's."""
         if self._owned and self._kernel_id and self._kernel_id in self._manager:
             await ensure_async(self._manager.shutdown_kernel(self._kernel_id, now=now))
-        self._log.close()
+        self._close_log()
 
     def log_tail(self) -> str:
         """The last that the process wrote to its own stderr, which is not what code prints."""
-        if self._log.closed:
+        if self._log is None:
             return ""
         size = os.fstat(self._log.fileno()).st_size
         return os.pread(self._log.fileno(), _LOG_TAIL, max(0, size - _LOG_TAIL)).decode("utf-8", "replace").strip()
 
     def trim_log(self) -> None:
         """Keep what the process writes to its own stderr from filling the disk."""
-        if not self._log.closed and os.fstat(self._log.fileno()).st_size > _LOG_LIMIT:
+        if self._log is not None and os.fstat(self._log.fileno()).st_size > _LOG_LIMIT:
             os.ftruncate(self._log.fileno(), 0)
+
+    def _open_log(self) -> int:
+        if self._log is None:
+            self._log = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - closed when the process is let go
+        return self._log.fileno()
+
+    def _close_log(self) -> None:
+        if self._log is not None:
+            self._log.close()
+            self._log = None
 
     def _provisioner(self) -> Any:
         return self._manager.get_kernel(self._kernel_id).provisioner if self._kernel_id in self._manager else None
@@ -218,6 +231,7 @@ class KernelProcess:
             with anyio.move_on_after(10, shield=True):
                 if self._kernel_id in self._manager:
                     await ensure_async(self._manager.shutdown_kernel(self._kernel_id, now=True))
+            self._close_log()
             raise
 
     async def _wait_ready(self, connection: Connection) -> None:

@@ -1,11 +1,11 @@
 """Find, start and attach to kernels through a Jupyter multi-kernel manager."""
 
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+import anyio
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.multikernelmanager import AsyncMultiKernelManager
 from jupyter_core.paths import jupyter_runtime_dir
@@ -112,7 +112,7 @@ class Kernels:
             side_file=side_file,
             on_late=on_late,
         )
-        self._executors.append(executor)
+        self._executors = [*(kept for kept in self._executors if not kept.closed), executor]
         return executor
 
     async def attach(
@@ -135,13 +135,13 @@ class Kernels:
             side_file=side_file,
             on_late=on_late,
         )
-        self._executors.append(executor)
+        self._executors = [*(kept for kept in self._executors if not kept.closed), executor]
         return executor
 
     async def aclose(self) -> None:
-        """Close all executors. May be called twice."""
-        async with AsyncExitStack() as stack:
+        """Close all executors, at once. May be called twice."""
+        async with anyio.create_task_group() as closing:
             while self._executors:
-                stack.push_async_callback(self._executors.pop().aclose)
+                closing.start_soon(self._executors.pop().aclose)
         if not self._context.closed:
             self._context.destroy(linger=0)

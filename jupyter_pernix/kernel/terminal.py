@@ -24,21 +24,25 @@ class TerminalText:
         self._finished: list[str] = []
         self._finished_length = 0
         self._line = ""
-        self._column: int | None = None
-        """Where the next character goes, in cells of the line; ``None``: at its end."""
+        self._line_length = 0
+        self._cells: list[str] | None = None
+        """The line in cells, instead of ``_line``, from the first move on it until it is finished."""
+        self._column = 0
+        """In cells, where the next character goes."""
         self._partial = ""
         """The beginning of an escape sequence whose rest has not come yet."""
         self.changed_from: int | None = None
-        """Smallest offset at which a character was overwritten or erased since this was last set to ``None``."""
+        """No character before this offset was overwritten or erased since it was last set to ``None``."""
 
     def __len__(self) -> int:
-        return self._finished_length + len(self._line)
+        return self._finished_length + self._line_length
 
     @property
     def text(self) -> str:
         if len(self._finished) > 1:
             self._finished = ["".join(self._finished)]
-        return (self._finished[0] if self._finished else "") + self._line
+        line = self._line if self._cells is None else "".join(self._cells)
+        return (self._finished[0] if self._finished else "") + line
 
     @property
     def finished_length(self) -> int:
@@ -48,8 +52,10 @@ class TerminalText:
     def split_finished(self) -> "TerminalText":
         """Keep the finished lines here and hand the unfinished one, with its cursor, to a new text."""
         rest = TerminalText()
-        rest._line, rest._column, rest._partial = self._line, self._column, self._partial
-        self._line, self._column, self._partial = "", None, ""
+        rest._line, rest._line_length = self._line, self._line_length
+        rest._cells, rest._column, rest._partial = self._cells, self._column, self._partial
+        self._begin_line()
+        self._partial = ""
         return rest
 
     def write(self, text: str) -> None:
@@ -57,54 +63,71 @@ class TerminalText:
         partial = _PARTIAL.search(text) if "\x1b" in text[-12:] else None
         self._partial = partial.group(0) if partial else ""
         text = text[: len(text) - len(self._partial)]
-        if self._column is None and not ("\r" in text or "\b" in text or "\x1b[" in text):
+        if self._cells is None and not ("\r" in text or "\b" in text or "\x1b[" in text):
             self._append(text)
             return
         for piece in _MOVES.split(text):
             if piece == "\n":
                 self._finish_line()
             elif piece == "\r":
-                self._column = 0 if self._line else None
+                if self._line_length:
+                    self._in_cells()
+                    self._column = 0
             elif piece == "\b":
-                self._column = max(0, (len(_cells(self._line)) if self._column is None else self._column) - 1)
+                self._in_cells()
+                self._column = max(0, self._column - 1)
             elif piece.startswith("\x1b[") and piece.endswith("K"):
                 self._erase(piece[2:-1])
             elif piece:
                 self._put(piece)
 
     def _append(self, text: str) -> None:
-        finished, newline, self_line = text.rpartition("\n")
+        finished, newline, rest = text.rpartition("\n")
         if newline:
             done = self._line + finished + newline
             self._finished.append(done)
             self._finished_length += len(done)
-            self._line = self_line
+            self._begin_line(rest)
         else:
             self._line += text
+            self._line_length += len(text)
+
+    def _begin_line(self, line: str = "") -> None:
+        self._line, self._line_length = line, len(line)
+        self._cells, self._column = None, 0
 
     def _finish_line(self) -> None:
-        self._finished.append(self._line + "\n")
-        self._finished_length += len(self._line) + 1
-        self._line, self._column = "", None
+        self._finished.append((self._line if self._cells is None else "".join(self._cells)) + "\n")
+        self._finished_length += self._line_length + 1
+        self._begin_line()
+
+    def _in_cells(self) -> list[str]:
+        if self._cells is None:
+            self._cells = _cells(self._line)
+            self._column = len(self._cells)
+        return self._cells
 
     def _put(self, piece: str) -> None:
-        if self._column is None:
+        if self._cells is None:
             self._line += piece
-            return
-        old, new = _cells(self._line), _cells(piece)
-        end = self._column + len(new)
-        self._note_change(old[: self._column])
-        self._line = "".join(old[: self._column] + new + old[end:])
-        self._column = end if end < len(old) else None
+            self._line_length += len(piece)
+        else:
+            new = _cells(piece)
+            self._replace(self._column, self._column + len(new), new)
+            self._column += len(new)
 
     def _erase(self, how: str) -> None:
-        cells = _cells(self._line)
-        column = len(cells) if self._column is None else self._column
-        kept = cells[:column] if how in ("", "0") else [" "] * column + (cells[column:] if how == "1" else [])
-        self._note_change(cells[:column] if how in ("", "0") else [])
-        self._line = "".join(kept)
-        self._column = column if column < len(kept) else None
+        cells = self._in_cells()
+        if how in ("", "0", "2"):
+            self._replace(self._column, len(cells), [])
+        if how in ("1", "2"):
+            self._replace(0, self._column, [" "] * self._column)
 
-    def _note_change(self, untouched: list[str]) -> None:
-        offset = self._finished_length + sum(map(len, untouched))
-        self.changed_from = offset if self.changed_from is None else min(self.changed_from, offset)
+    def _replace(self, start: int, end: int, new: list[str]) -> None:
+        cells = self._in_cells()
+        old = cells[start:end]
+        cells[start:end] = new
+        self._line_length += sum(map(len, new)) - sum(map(len, old))
+        if old:  # a cell has at least one character, so the offset is at most what it says
+            offset = self._finished_length + start
+            self.changed_from = offset if self.changed_from is None else min(self.changed_from, offset)

@@ -49,18 +49,18 @@ def test_what_is_too_large_is_kept_aside_and_a_note_says_where():
 
     def keep(suffix: str, text: str) -> str:
         kept[suffix] = text
-        return f"side/{suffix}"
+        return f"side of {suffix}"
 
     bundle = clean_bundle(
         {"text/plain": "<Figure>", "image/png": "A" * 101, "text/html": "<b>", "application/json": {"k": "v" * 101}},
         caps=CAPS,
         keep=keep,
     )
-    assert kept == {"image-png": "A" * 101, "application-json": json.dumps({"k": "v" * 101})}
+    assert kept == {"image/png": "A" * 101, "application/json": json.dumps({"k": "v" * 101})}
     assert bundle == {
         "text/html": "<b>",
-        "text/plain": "<Figure>\n[image/png of 101 characters left out; it is in side/image-png]\n"
-        "[application/json of 110 characters left out; it is in side/application-json]",
+        "text/plain": "<Figure>\n[image/png of 101 characters left out; it is in side of image/png]\n"
+        "[application/json of 110 characters left out; it is in side of application/json]",
     }
 
 

@@ -177,6 +177,16 @@ async def test_a_kernel_that_somebody_shut_down_is_started_again(python: Cells):
     assert after.result.detail.startswith(FRESH)
 
 
+async def test_closing_ends_what_runs(python: Cells):
+    ran: list[Ran] = []
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(lambda: python("import time; print('begun', flush=True); time.sleep(60)", into=ran))
+            await wait_text(ran, "begun")
+            await python.executor.aclose()
+    assert (ran[0].result.status, ran[0].text) == ("dead", "begun\n")
+
+
 async def test_a_closed_executor_refuses(python: Cells):
     await python.executor.aclose()
     await python.executor.aclose()
@@ -189,6 +199,13 @@ async def test_an_update_changes_the_output_of_an_earlier_execution(cells: Cells
     second = await cells("from IPython.display import update_display; update_display('two', display_id='d')")
     assert first.outputs[0]["data"]["text/plain"] == "'two'"
     assert ([op.op for op in first.late], second.outputs) == (["replace"], [])
+
+
+async def test_a_display_that_is_updated_all_the_time_is_told_now_and_then(cells: Cells):
+    code = "import time\nh = display(0, display_id=True)\nfor i in range(1, 300): h.update(i); time.sleep(0.002)"
+    ran = await cells(code)
+    assert ran.outputs[0]["data"]["text/plain"] == "299"
+    assert len(ran.ops) < 30
 
 
 async def test_late_output_goes_to_the_execution_that_caused_it(cells: Cells):
@@ -227,6 +244,12 @@ async def test_code_that_asks_for_input_fails_and_says_so(cells: Cells):
 async def test_a_failed_magic_has_an_error_output(cells: Cells):
     ran = await cells("%no_such_magic")
     assert (ran.result.status, ran.result.ename, ran.kinds) == ("error", "UsageError", ["stream", "error"])
+
+
+async def test_the_exit_code_of_a_shell_line_is_told(cells: Cells):
+    failed, fine = await cells("!sh -c 'exit 3'"), await cells("!true")
+    assert (failed.result.status, failed.result.detail) == ("ok", "The last shell command in it exited with code 3.")
+    assert (fine.result.detail, (await cells("1")).result.detail) == ("", "")
 
 
 async def test_a_script_that_fails_under_run_has_failed(cells: Cells, tmp_path: Path):

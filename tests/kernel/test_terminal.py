@@ -53,6 +53,18 @@ def test_a_rewrite_says_where_it_began():
     assert (text.changed_from, text.text) == (5, "log\na!")
 
 
+@pytest.mark.timeout(20)
+def test_many_moves_on_a_long_line_stay_cheap():
+    text = TerminalText()
+    text.write("x" * 300_000)
+    for _ in range(20_000):
+        text.write("\b|")
+        text.write("\b/")
+    text.write("\rfirst")
+    assert text.text == "first" + "x" * 299_994 + "/"
+    assert len(text) == 300_000
+
+
 def test_the_unfinished_line_can_be_split_off():
     text = TerminalText()
     text.write("log\n 10%\r")
