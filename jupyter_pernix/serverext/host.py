@@ -6,7 +6,8 @@ from ..events import Delta, Event, Stored
 from ..ids import SessionId
 from ..ports import Executor
 from ..records import ApprovalAnswer, ApprovalChoice, Mode
-from .session import QueuedTurn, Session, known_reason
+from .session import QueuedTurn, Session
+from .session_log import known_reason
 
 
 class Host:
@@ -22,18 +23,18 @@ class Host:
 
     @property
     def space(self) -> Path:
-        return self._session.space
+        return self._session.log.space
 
     @property
     def mode(self) -> Mode:
-        return self._session.summary.mode
+        return self._session.log.summary.mode
 
     @property
     def can_ask(self) -> bool:
         return self._turn.can_ask
 
     async def append(self, *events: Event) -> list[Stored]:
-        return await self._session.append(*(self._session.as_stopped(event) for event in events))
+        return await self._session.log.append(*(self._session.as_stopped(event) for event in events))
 
     def pass_on(self, delta: Delta) -> None:
         self._session.around.bus.pass_on(delta)
@@ -41,17 +42,17 @@ class Host:
     async def move(self, reason: str) -> None:
         if reason == "turn_ended":
             # Whoever waits for the session to be idle finds the run notebook written.
-            await self._session.write_record()
-        await self._session.move(known_reason(reason), turn_id=self._turn.turn_id)
+            await self._session.record.write()
+        await self._session.log.move(known_reason(reason), turn_id=self._turn.turn_id)
 
     async def ask(self, *, call_id: str, question: str, detail: str, choices: list[ApprovalChoice]) -> ApprovalAnswer:
-        return await self._session.ask(
+        return await self._session.questions.ask(
             self._turn.turn_id, call_id=call_id, question=question, detail=detail, choices=choices
         )
 
     async def executor(self) -> Executor:
-        return await self._session.executor()
+        return await self._session.kernel.executor()
 
     def side_file(self, name: str) -> tuple[Path, str]:
         """The second is the path below ``/pernix/api/``."""
-        return self._session.side_file(name)
+        return self._session.kernel.side_file(name)

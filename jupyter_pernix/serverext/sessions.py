@@ -21,7 +21,8 @@ from ..records import (
 from . import naming
 from .background import start_guarded
 from .closing import recovery_events
-from .session import Question, Session
+from .questions import Question
+from .session import Session
 from .surroundings import Surroundings
 
 log = logging.getLogger(__name__)
@@ -63,14 +64,14 @@ class Sessions:
 
     async def view(self, session_id: SessionId) -> SessionView:
         """:raises NotFound: if there is no such session"""
-        return (await self._session(session_id).fold()).view
+        return (await self._session(session_id).log.fold()).view
 
     async def approvals(self, session_id: SessionId | None = None) -> list[ApprovalView]:
         """Questions that wait for an answer, oldest first."""
         found: list[ApprovalView] = []
         for summary in [self.summary(session_id)] if session_id is not None else self.listed(archived=None):
             if summary.open_approvals:
-                found += (await self._session(summary.session_id).fold()).open_approvals()
+                found += (await self._session(summary.session_id).log.fold()).open_approvals()
         return sorted(found, key=lambda approval: approval.requested_at)
 
     @property
@@ -91,21 +92,21 @@ class Sessions:
                 session_id=session_id,
                 title=title,
                 space_root=space_root,
-                record_path=session.free_record_path(space_root, title or "session"),
+                record_path=session.record.free_path(space_root, title or "session"),
                 mode=wanted.mode or self.around.settings.mode,
                 endpoint=wanted.endpoint or None,
                 kernel_name=wanted.kernel_name,
                 place=wanted.place,
                 origin=wanted.origin,
             )
-            await session.append(created)
+            await session.log.append(created)
             self._live[session_id] = session
         return self.summary(session_id)
 
     async def patch(self, session_id: SessionId, wanted: SessionPatch) -> SessionSummary:
         """:raises Conflict: if a session is archived while a turn runs or waits"""
         session = self._session(session_id)
-        summary = session.summary
+        summary = session.log.summary
         events: list[Event] = []
         if wanted.title is not None and wanted.title != summary.title:
             events.append(SessionRenamed(session_id=session_id, title=self._title(wanted.title)))
@@ -123,10 +124,10 @@ class Sessions:
                 raise Conflict("a turn is running or waiting; stop it before archiving the session")
             events.append(SessionArchived(session_id=session_id, archived=wanted.archived))
         if events:
-            await session.append(*events)
-        if session.summary.archived:
-            start_guarded(self.around.tasks, session.release_kernel)
-        return session.summary
+            await session.log.append(*events)
+        if session.log.summary.archived:
+            start_guarded(self.around.tasks, session.kernel.release)
+        return session.log.summary
 
     async def submit(self, session_id: SessionId, wanted: TurnCreate) -> TurnAccepted:
         """:raises InvalidInput: if there is no text"""
@@ -152,8 +153,8 @@ class Sessions:
             if found is None:
                 raise NotFound("approval", approval_id)
             raise Conflict("the question has been answered already" if found[1] else "the turn that asked is over")
-        await question.session.answer(question, answer, by=by)
-        call = (await question.session.fold()).call(question.event.call_id)
+        await question.asker.answer(question, answer, by=by)
+        call = (await question.asker.log.fold()).call(question.event.call_id)
         assert call is not None and call.approval is not None
         return call.approval
 
@@ -175,7 +176,7 @@ class Sessions:
 
     async def write_records(self, session_ids: list[SessionId]) -> None:
         for session_id in session_ids:
-            await self._session(session_id).write_record()
+            await self._session(session_id).record.write()
 
     # ---- parts ----------------------------------------------------------------------------------------------------------
 

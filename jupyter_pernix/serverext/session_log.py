@@ -1,0 +1,109 @@
+"""One session's log, live: what it folds into, and the one way in which it grows.
+
+Rules: the state is what the log says, and changes under one lock together with the events that go with the change; storing is
+never cut short by a cancellation.
+"""
+
+import logging
+from pathlib import Path
+from typing import cast
+
+import anyio
+import anyio.lowlevel
+
+from ..agent.states import REASONS, Reason, advance
+from ..errors import InvalidTransition
+from ..events import Event, SessionStateChanged, Stored
+from ..fold import SessionFold
+from ..ids import SessionId, TurnId
+from ..records import SessionSummary
+from .surroundings import Surroundings
+
+log = logging.getLogger(__name__)
+
+
+class SessionLog:
+    """Give it every committed event of the session (``saw``), in order."""
+
+    def __init__(self, session_id: SessionId, around: Surroundings) -> None:
+        self.session_id = session_id
+        self.around = around
+        self.moving = anyio.Lock()
+        """Held while the state changes."""
+        self._fold: SessionFold | None = None
+        self._missed: list[Stored] | None = None
+        self._loading = anyio.Lock()
+
+    @property
+    def summary(self) -> SessionSummary:
+        summary = self.around.store.summary(self.session_id)
+        assert summary is not None
+        return summary
+
+    @property
+    def space(self) -> Path:
+        return (self.around.root / self.summary.space_root).resolve()
+
+    def saw(self, stored: Stored) -> None:
+        if self._fold is not None:
+            self._fold.add(stored)
+        elif self._missed is not None:
+            self._missed.append(stored)
+
+    async def fold(self) -> SessionFold:
+        """The session as the whole log tells it; kept up to date from now on."""
+        async with self._loading:
+            if self._fold is None:
+                missed = self._missed = []
+                try:
+                    fold = SessionFold.of(self.session_id, await self.around.store.events(self.session_id))
+                finally:
+                    self._missed = None
+                for stored in missed:
+                    fold.add(stored)
+                self._fold = fold
+            return self._fold
+
+    def forget_fold(self) -> None:
+        """Free the memory; the next ``fold`` reads the log again."""
+        if not self._loading.locked():
+            self._fold = None
+
+    async def append(self, *events: Event) -> list[Stored]:
+        with anyio.CancelScope(shield=True):
+            return await self.around.store.append(events)
+        raise AssertionError("a shield by itself cancels nothing")
+
+    async def move(self, reason: Reason, *events: Event, turn_id: TurnId | None = None) -> list[Stored]:
+        """Store ``events`` and the change of state as one.
+
+        :raises InvalidTransition: if the table has no entry; nothing is stored then
+        """
+        stored: list[Stored] = []
+        try:
+            with anyio.CancelScope(shield=True):
+                async with self.moving:
+                    stored = await self.around.store.append([*events, self.change(reason, turn_id)])
+        except InvalidTransition:
+            log.info("session %s: %r was refused in state %s", self.session_id, reason, self.summary.state)
+            # A turn that was cancelled meanwhile shall see the cancellation, not the refusal that came of it.
+            await anyio.lowlevel.checkpoint()
+            raise
+        return stored
+
+    def change(self, reason: Reason, turn_id: TurnId | None) -> SessionStateChanged:
+        """The event of a change of state; store it while holding ``moving``.
+
+        :raises InvalidTransition: if the table has no entry
+        """
+        before = self.summary.state
+        return SessionStateChanged(
+            session_id=self.session_id, turn_id=turn_id, before=before, after=advance(before, reason), reason=reason
+        )
+
+
+def known_reason(reason: str) -> Reason:
+    """:raises InvalidTransition: if no state has such a reason"""
+    if reason not in REASONS:
+        raise InvalidTransition("in any state", reason)
+    return cast(Reason, reason)
