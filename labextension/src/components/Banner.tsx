@@ -46,8 +46,8 @@ export function ConnectionBanner(props: {
   return (
     <div className="jp-Pernix-banner" role="status" aria-label="Connection">
       <div className="jp-Pernix-bannerText">
-        Connection lost for {duration(Math.round((now - connection.since) / 1000) || 1)}. Work on the server
-        goes on; this page catches up when it is back.
+        Connection lost for {duration(Math.round((now - connection.since) / 1000) || 1)}. This page catches up
+        when the server is back; nothing is lost.
         <div className="jp-Pernix-hint" aria-hidden="true">
           {wait > 0 ? `Next try in ${wait} s` : 'Trying now…'}
         </div>
