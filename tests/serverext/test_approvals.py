@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import anyio
 import pytest
 
 from jupyter_pernix.records import ApprovalChoice
@@ -54,6 +55,22 @@ async def test_a_question_is_answered_once(serve: Serve) -> None:
         assert (await answered(server, approval, choice="allow_once"))[0] == 200
         status, problem = await answered(server, approval, choice="reject_once")
         assert (status, problem["message"]) == (409, "the question has been answered already")
+
+
+async def test_of_two_answers_at_once_one_counts(serve: Serve) -> None:
+    async with serve(carry=Told(ask)) as server:
+        session, _, approval = await asked(server)
+        statuses: list[int] = []
+
+        async def answer(choice: str) -> None:
+            statuses.append((await answered(server, approval, choice=choice))[0])
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(answer, "allow_once")
+            group.start_soon(answer, "reject_once")
+        events = await server.wait_idle(session)
+        assert sorted(statuses) == [200, 409]
+        assert len([event for event in events if event["type"] == "approval.resolved"]) == 1
 
 
 async def test_a_choice_that_was_not_offered_is_refused_and_the_question_stays_open(serve: Serve) -> None:

@@ -127,6 +127,25 @@ async def test_a_running_turn_is_stopped(serve: Serve) -> None:
         assert (again.status_code, again.json()["message"]) == (409, "the turn has ended")
 
 
+async def test_a_turn_that_is_stopped_at_once_ends_as_cancelled(serve: Serve) -> None:
+    async with serve(carry=Told(forever)) as server:
+        session = await server.new_session()
+        for _ in range(5):
+            turn = await server.submit(session, "go")
+            await server.post(f"/sessions/{session}/turns/{turn}/cancel", status=202)
+            assert (await finished(server, session, turn))["code"] == "cancelled"
+
+
+async def test_sessions_that_are_named_at_the_same_time_have_each_their_notebook(serve: Serve) -> None:
+    async with serve(carry=Told(echo)) as server:
+        sessions = [await server.new_session() for _ in range(8)]
+        async with anyio.create_task_group() as group:
+            for session in sessions:
+                group.start_soon(server.submit, session, "the same words")
+        paths = [summary["record_path"] for summary in await server.get("/sessions")]
+        assert len(set(paths)) == len(sessions)
+
+
 async def test_a_waiting_turn_is_withdrawn_and_the_running_one_goes_on(serve: Serve) -> None:
     async with serve(carry=Told(forever)) as server:
         session = await server.new_session()

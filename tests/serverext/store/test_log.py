@@ -122,6 +122,29 @@ async def test_a_cancelled_append_is_stored_all_the_same(path: Path) -> None:
     await store.aclose()
 
 
+async def test_a_transaction_that_fails_is_told_to_all_its_callers_and_the_next_one_goes_on(path: Path) -> None:
+    published: list[Stored] = []
+    store = await EventStore.open(path, publish=published.extend)
+    await store.append([message("before")])
+    await store._read(lambda cursor: cursor.execute("ALTER TABLE events RENAME TO away"))
+    failures: list[StoreError] = []
+
+    async def write() -> None:
+        with pytest.raises(StoreError, match="could not write") as caught:
+            await store.append([message("lost")])
+        failures.append(caught.value)
+
+    async with anyio.create_task_group() as group:
+        for _ in range(3):
+            group.start_soon(write)
+    assert len(failures) == 3
+    await store._read(lambda cursor: cursor.execute("ALTER TABLE away RENAME TO events"))
+    await store.append([message("after")])
+    assert [(one.seq, getattr(one.event, "text", "")) for one in await store.events()] == [(1, "before"), (2, "after")]
+    assert [one.seq for one in published] == [1, 2]
+    await store.aclose()
+
+
 async def test_half_a_surrogate_pair_becomes_the_replacement_character_for_every_reader(path: Path) -> None:
     store = await EventStore.open(path)
     (stored,) = await store.append([message("a\ud83db\0c")])
