@@ -8,6 +8,8 @@ export interface Transport {
 export interface Trouble {
   message: string;
   hint: string;
+  /** The server could not be reached; it is over when it can. */
+  offline: boolean;
 }
 
 /** A request that was refused (`status` of the answer) or never answered (`status` 0). */
@@ -20,13 +22,17 @@ export class RequestFailed extends Error implements Trouble {
     super(message);
     this.name = 'RequestFailed';
   }
+
+  get offline(): boolean {
+    return this.status === 0;
+  }
 }
 
 export function asTrouble(error: unknown): Trouble {
   if (error instanceof RequestFailed) {
-    return { message: error.message, hint: error.hint };
+    return { message: error.message, hint: error.hint, offline: error.offline };
   }
-  return { message: error instanceof Error ? error.message : String(error), hint: '' };
+  return { message: error instanceof Error ? error.message : String(error), hint: '', offline: false };
 }
 
 function textAt(body: unknown, key: string): string {

@@ -91,7 +91,7 @@ it('a message that cannot be sent is not swallowed: the reason is there and the 
   const session = model.session('s1');
   await until(() => session.loaded);
   expect(await session.send('hello')).toBe(false);
-  expect(session.trouble).toEqual({ message: 'no such thing', hint: 'look' });
+  expect(session.trouble).toEqual({ message: 'no such thing', hint: 'look', offline: false });
   server.answers['POST sessions/s1/turns'] = () => Response.json({ turn_id: 't', seq: 1 }, { status: 202 });
   expect(await session.send('hello')).toBe(true);
   expect(session.trouble).toBeNull();
@@ -100,7 +100,7 @@ it('a message that cannot be sent is not swallowed: the reason is there and the 
 it('a server that does not answer is said so in words', async () => {
   server.answers['POST sessions'] = () => Promise.reject(new TypeError('Failed to fetch'));
   expect(await model.create({})).toBeNull();
-  expect(model.trouble?.message).toBe('The Jupyter server does not answer.');
+  expect(model.trouble).toMatchObject({ message: 'The Jupyter server does not answer.', offline: true });
 });
 
 it('a session that another face made appears, and the one with news comes first', async () => {

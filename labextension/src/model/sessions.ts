@@ -20,7 +20,7 @@ export class SessionsModel extends Observable {
     _stream.reset.connect(() => void this._startOver());
     _stream.connectionChanged.connect((_, connection) => {
       if (connection.status === 'open') {
-        this._readMissing();
+        this._catchUp();
       }
       this.emitChanged();
     });
@@ -146,9 +146,18 @@ export class SessionsModel extends Observable {
     await Promise.all([...this._sessions.values()].map(model => model.reload()));
   }
 
-  /** Sessions that could not be read while the server was away. */
-  private _readMissing(): void {
-    [...this._sessions.values()].filter(model => !model.loaded).forEach(model => void model.reload());
+  /** The server is there again: read what could not be read, forget what it did not answer. */
+  private _catchUp(): void {
+    if (this._trouble?.offline) {
+      this._trouble = null;
+    }
+    this._sessions.forEach(model => {
+      if (!model.loaded) {
+        void model.reload();
+      } else if (model.trouble?.offline) {
+        model.dismiss();
+      }
+    });
   }
 
   private _take(event: AnyStored): void {
