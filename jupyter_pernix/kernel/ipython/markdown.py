@@ -52,6 +52,14 @@ def _entities(text: str) -> str:
     return "".join(char if char.isalnum() or char in " \n" else f"&#{ord(char)};" for char in text)
 
 
+def code_block(text: str, language: str = "") -> str:
+    """``text`` as a block of code that ends where it should."""
+    code = neutral(text)
+    longest = max((len(run) for run in re.findall(r"`+", code)), default=0)
+    mark = "`" * max(3, longest + 1)
+    return f"{mark}{language}\n{code}\n{mark}"
+
+
 def _code_block(opening: re.Match[str], lines: Iterator[str]) -> str:
     """The block in its plain form; one that is not closed (it is still being written) ends with the text."""
     fence, indent = opening["fence"], opening["indent"]
@@ -61,10 +69,8 @@ def _code_block(opening: re.Match[str], lines: Iterator[str]) -> str:
         if bare.strip().startswith(fence) and not bare.strip().strip(fence[0]):
             break
         code.append(bare)
-    longest = max((len(run) for line in code for run in re.findall(r"`+", line)), default=0)
-    mark = "`" * max(3, longest + 1)
     language = _LANGUAGE.match(opening["info"].strip())
-    return "\n".join([mark + (language.group() if language else ""), *code, mark])
+    return code_block("\n".join(code), language.group() if language else "")
 
 
 def _prose(text: str) -> str:

@@ -213,7 +213,7 @@ class CellTurn:
     # ---- questions ------------------------------------------------------------------------------------------------------
 
     def _question(self, event: JSON) -> None:
-        self._view.note("\n".join(text for text in (event["question"], event["detail"]) if text))
+        self._view.question(event["question"], event["detail"])
         if self._ask is None and self._panel:
             self._view.note("It waits for your answer in the Pernix panel.")
             self._view.flush()

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from ...client import JSON
 from ...livetext import LiveText, duration, neutral, one_line
-from .markdown import as_code, as_text, safe_markdown
+from .markdown import as_code, as_text, code_block, safe_markdown
 
 _UPDATE_SECONDS = 0.2
 _MARKS = {"pending": "·", "in_progress": "▸", "completed": "✓", "failed": "✗", "cancelled": "✗"}
@@ -44,6 +44,17 @@ class _Note:
 
 
 @dataclass
+class _Code:
+    text: str
+
+    def markdown(self) -> str:
+        return code_block(self.text)
+
+    def plain(self) -> str:
+        return "\n".join("    " + line for line in neutral(self.text).splitlines())
+
+
+@dataclass
 class _Card:
     """One line about a tool call."""
 
@@ -69,14 +80,14 @@ class _Segment:
 
     def __init__(self) -> None:
         self.display_id = f"pernix-{os.getpid()}-{next(_numbers)}"
-        self.entries: list[_Text | _Note | _Card] = []
+        self.entries: list[_Text | _Note | _Code | _Card] = []
         self.shown = False
         self.dirty = True
 
     def bundle(self) -> dict[str, str]:
         """Text first; a viewer without Markdown shows the plain form."""
         markdown, plain = "", ""
-        before: _Text | _Note | _Card | None = None
+        before: _Text | _Note | _Code | _Card | None = None
         for entry in self.entries:
             if entry.plain():
                 cards = isinstance(entry, _Card) and isinstance(before, _Card)
@@ -106,6 +117,11 @@ class CellView:
 
     def note(self, text: str) -> None:
         self._add(_Note(text))
+
+    def question(self, question: str, detail: str) -> None:
+        self._add(_Note(question))
+        if detail:
+            self._add(_Code(detail))
 
     def call(self, call_id: str, title: str) -> None:
         card = _Card(title)
@@ -159,7 +175,7 @@ class CellView:
             segment.dirty = segment.dirty or self._texts[step_id] in segment.entries
         return self._texts[step_id]
 
-    def _add(self, entry: _Text | _Note | _Card) -> _Segment:
+    def _add(self, entry: _Text | _Note | _Code | _Card) -> _Segment:
         if self._open is None:
             self._open = _Segment()
             self._segments.append(self._open)

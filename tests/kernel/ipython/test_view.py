@@ -71,3 +71,12 @@ def test_nothing_of_the_text_is_live_in_the_markdown_form():
     assert "<script" not in screen.displays[0]["text/markdown"]
     assert "<img" not in screen.displays[0]["text/markdown"]
     assert "<b>" not in screen.displays[0]["text/markdown"]
+
+
+def test_a_question_shows_the_code_as_it_is():
+    screen = Screen()
+    view = CellView(screen, live=True)
+    view.question("Run this code?", "for x in y:\n    print('```<b>')")
+    view.flush()
+    assert screen.plain == ["Run this code?\n\n    for x in y:\n        print('```<b>')"]
+    assert screen.displays[0]["text/markdown"].endswith("````\nfor x in y:\n    print('```<b>')\n````")
