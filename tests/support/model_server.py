@@ -866,6 +866,7 @@ class ModelServer:
     def __exit__(self, *a):
         self.p.terminate()
         self.p.wait(5)
+        self.p.stdout.close()
 
     def ctl(self, what, body=None, **q):
         u = f"{self.root}/__ctl/{what}" + ("?" + urllib.parse.urlencode(q) if q else "")
