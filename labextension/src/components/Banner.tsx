@@ -47,7 +47,7 @@ export function ConnectionBanner(props: {
     <div className="jp-Pernix-banner" role="status" aria-label="Connection">
       <div className="jp-Pernix-bannerText">
         Connection lost for {duration(Math.round((now - connection.since) / 1000) || 1)}. This page catches up
-        when server is back.
+        when the server is back.
         <div className="jp-Pernix-hint" aria-hidden="true">
           {wait > 0 ? `Next try in ${wait} s` : 'Trying now…'}
         </div>

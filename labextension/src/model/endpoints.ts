@@ -3,6 +3,9 @@ import { asTrouble, type Trouble } from '../api/transport';
 import type { Discovery, EndpointCreate, EndpointInfo, LocalStatus } from '../api/types.gen';
 import { Observable } from './observable';
 
+/** The name of the endpoint that serves a file of this machine. */
+const LOCAL = 'local';
+
 /** Which models can be had: configured endpoints, what loopback probes found, files that we can serve. */
 export class EndpointsModel extends Observable {
   constructor(private readonly _client: Client) {
@@ -88,6 +91,11 @@ export class EndpointsModel extends Observable {
         this.emitChanged();
       }
       this._takeList(await this._client.endpoints());
+      if (this._endpoints.some(entry => entry.name === LOCAL && entry.status === 'unknown')) {
+        this._busy = 'Finding out what it can do…';
+        this.emitChanged();
+        this._put(await this._client.probe(LOCAL));
+      }
     });
   }
 
