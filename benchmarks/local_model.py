@@ -152,10 +152,12 @@ class World:
         return "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, start_line))
 
     def list_files(self, path: str = ".", pattern: str = "") -> str:
+        (self.folder / path).stat()
         found = sorted((self.folder / path).rglob(pattern or "*"))
         return "\n".join(f"{one.relative_to(self.folder)}  {one.stat().st_size} bytes" for one in found) or "(nothing)"
 
     def search_files(self, pattern: str, path: str = ".") -> str:
+        (self.folder / path).stat()
         hits = [
             f"{one.relative_to(self.folder)}:{number}: {line}"
             for one in sorted((self.folder / path).rglob("*"))

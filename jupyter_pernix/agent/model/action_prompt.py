@@ -124,12 +124,12 @@ def example_messages(tools: Sequence[ToolSpec]) -> list[tuple[str, str]]:
             ("user", "Result of run_code:\nok [2]\nmean age: 41.25\ntallest: Ada"),
             *exchange(finish, {}, "The mean age in people.csv is 41.25; the tallest is Ada."),
         ]
-    if "search_files" in by_name:
+    if "write_file" in by_name:
         made += [
-            ("user", "Where is the timeout set?"),
-            *exchange(by_name["search_files"], {"pattern": "timeout"}, ""),
-            ("user", "Result of search_files:\nserver/settings.py:12: TIMEOUT = 30"),
-            *exchange(finish, {}, "In server/settings.py, line 12: TIMEOUT = 30."),
+            ("user", "Note in todo.md that the report is due on Friday."),
+            *exchange(by_name["write_file"], {"path": "todo.md"}, "The report is due on Friday."),
+            ("user", "Result of write_file:\nWritten: todo.md (1 line, new)"),
+            *exchange(finish, {}, "It stands in todo.md now."),
         ]
     return made
 
