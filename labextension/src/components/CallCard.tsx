@@ -105,6 +105,12 @@ function CallBody(props: CallCardProps): React.JSX.Element {
       {call.approval !== null && onAnswer && (
         <Approval approval={call.approval} shown={codeOf(call)} onAnswer={onAnswer} />
       )}
+      {execution?.ename && (
+        <div className="jp-Pernix-error">
+          <strong>{plain(execution.ename)}</strong>
+          {execution.evalue && `: ${plain(execution.evalue)}`}
+        </div>
+      )}
       {execution !== null && execution.outputs.length > 0 && (
         <div className="jp-Pernix-outputs" role="group" aria-label="Outputs">
           <Outputs outputs={execution.outputs} />

@@ -176,6 +176,15 @@ describe('a tool call', () => {
     expect(card?.textContent).toContain('Allowed for this session');
   });
 
+  it('names an error before its traceback', () => {
+    const call = callOf(WHOLE, 'c2');
+    const execution = call.execution && { ...call.execution, ename: 'KeyError', evalue: "'nope'" };
+    draw(<CallCard call={{ ...call, execution, status: 'failed' }} />);
+    const text = host.textContent ?? '';
+    expect(text.indexOf("KeyError: 'nope'")).toBeLessThan(text.indexOf('0 1 ✓'));
+    expect(text).toContain("KeyError: 'nope'");
+  });
+
   it('shows a change as a diff and opens the file', async () => {
     const opened: string[] = [];
     draw(<CallCard call={callOf(WHOLE, 'c3')} onOpenFile={path => opened.push(path)} />);
