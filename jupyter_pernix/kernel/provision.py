@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import cast
 
 import anyio
+import zmq.asyncio
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.multikernelmanager import AsyncMultiKernelManager
 from jupyter_core.paths import jupyter_runtime_dir
@@ -64,7 +65,7 @@ class Kernels:
             self._manager.kernel_spec_manager = KernelSpecManager()
         self._start_deadline, self._interrupt_grace = start_deadline, interrupt_grace
         self._caps = caps
-        self._context = new_context()
+        self._context: zmq.asyncio.Context | None = None
         self._executors: list[KernelExecutor] = []
 
     def kernelspecs(self) -> dict[str, KernelSpec]:
@@ -101,11 +102,12 @@ class Kernels:
             env=kernel_environment(env),
             start_deadline=self._start_deadline,
         )
-        connection = await process.start(self._context)
+        context = self._opened()
+        connection = await process.start(context)
         executor = KernelExecutor(
             process,
             connection,
-            context=self._context,
+            context=context,
             place="own",
             interrupt_grace=self._interrupt_grace,
             caps=self._caps,
@@ -124,11 +126,12 @@ class Kernels:
         :raises KernelStartFailed: if it does not answer
         """
         process = KernelProcess(self._manager, name="", start_deadline=self._start_deadline)
-        connection = await process.adopt(kernel_id, self._context)
+        context = self._opened()
+        connection = await process.adopt(kernel_id, context)
         executor = KernelExecutor(
             process,
             connection,
-            context=self._context,
+            context=context,
             place="attached",
             interrupt_grace=self._interrupt_grace,
             caps=self._caps,
@@ -143,5 +146,11 @@ class Kernels:
         async with anyio.create_task_group() as closing:
             while self._executors:
                 closing.start_soon(self._executors.pop().aclose)
-        if not self._context.closed:
+        if self._context is not None:
             self._context.destroy(linger=0)
+            self._context = None
+
+    def _opened(self) -> zmq.asyncio.Context:
+        if self._context is None:
+            self._context = new_context()
+        return self._context

@@ -59,9 +59,9 @@ def test_installed_kernels_are_listed_with_their_language(data_folder: Path):
     assert "python3" in specs
 
 
-async def test_a_missing_kernel_is_named_with_those_that_are_installed(tmp_path: Path):
+async def test_a_missing_kernel_is_named_with_those_that_are_installed(kernels: Kernels, tmp_path: Path):
     with pytest.raises(KernelMissing, match=r"no kernelspec 'julia-9'; installed: .*python3"):
-        await Kernels(own_manager()).start("julia-9", tmp_path, kernel_environ())
+        await kernels.start("julia-9", tmp_path, kernel_environ())
 
 
 @pytest.mark.kernel
