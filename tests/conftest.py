@@ -1,10 +1,12 @@
 """What every test gets: nothing here touches the user's own Jupyter, IPython or pernix files."""
 
+import asyncio
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from jupyter_core.utils import ensure_event_loop
 from support.isolation import isolated_environ
 from support.model_server import ModelServer
 
@@ -12,6 +14,15 @@ from support.model_server import ModelServer
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def no_loop_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The blocking calls of jupyter_client and nbclient make an event loop and leave it open."""
+    yield
+    if request.node.get_closest_marker("kernel") is not None:
+        ensure_event_loop().close()
+        asyncio.set_event_loop(None)
 
 
 @pytest.fixture(autouse=True)

@@ -40,9 +40,10 @@ class InCell:
     def busy(self) -> bool:
         return bool(self._running)
 
-    def run(self, execution_id: str, code: str) -> JSON:
+    def run(self, execution_id: str, code: str, *, on_interrupt: Callable[[], None] = lambda: None) -> JSON:
         """The outcome as the fields of an ``ExecutionResult``; it is posted before this returns, unless the server had given up
-        on it. Status "cancelled" means that the user interrupted the cell.
+        on it. Status "cancelled" means that the user interrupted the cell; ``on_interrupt`` is called before that is posted,
+        so that the turn can be stopped before it goes on.
 
         :raises ServerAway: if the outcome could not be told
         """
@@ -63,6 +64,9 @@ class InCell:
             self._absorb_late_interrupt()
         if self._ended_elsewhere:
             result["status"] = "aborted"
+        sender.finish_outputs()
+        if result["status"] == "cancelled":
+            on_interrupt()
         sender.finish(result)
         return result
 
@@ -280,13 +284,16 @@ class _Sender:
             with self._lock:
                 self._fold.add(kind, content)
 
-    def finish(self, result: JSON) -> None:
-        """:raises ServerAway: if the outcome could not be told"""
+    def finish_outputs(self) -> None:
+        """Post what has not been posted yet; nothing may be added any more."""
         self._ended.set()
         self._thread.join()
         with self._lock:
             self._fold.finish()
         self._send()
+
+    def finish(self, result: JSON) -> None:
+        """:raises ServerAway: if the outcome could not be told"""
         if self._trouble:
             result["detail"] = result["detail"] or f"not all outputs could be stored: {self._trouble}"
         if not self._gone and self._lost is None:

@@ -102,10 +102,13 @@ class CellTurn:
         except KeyboardInterrupt:
             self._view.note("stopping …")
             self._view.flush()
-            with contextlib.suppress(RequestFailed):  # it may have ended by itself
-                self._client.cancel(self._session_id, self._turn_id)
+            self._cancel()
             self._work(time.monotonic() + _STOP_SECONDS)
             raise CellStopped("the turn was stopped") from None
+
+    def _cancel(self) -> None:
+        with contextlib.suppress(RequestFailed):  # it may have ended by itself
+            self._client.cancel(self._session_id, self._turn_id)
 
     # ---- the listening thread -------------------------------------------------------------------------------------------
 
@@ -181,7 +184,7 @@ class CellTurn:
             self._elsewhere[event["execution_id"]] = []
             return
         self._view.close_segment()
-        result = self._incell.run(event["execution_id"], event["code"])
+        result = self._incell.run(event["execution_id"], event["code"], on_interrupt=self._cancel)
         if result["status"] == "cancelled":
             raise KeyboardInterrupt
 

@@ -115,9 +115,12 @@ def test_the_shell_is_as_before_even_after_an_error(shell: InteractiveShell, inc
 
 
 def test_an_interrupt_is_an_outcome_of_its_own(incell: InCell, server: Recorder):
-    result = incell.run("exe_1", "raise KeyboardInterrupt")
+    results_before_the_stop: list[Any] = []
+    result = incell.run(
+        "exe_1", "raise KeyboardInterrupt", on_interrupt=lambda: results_before_the_stop.append(list(server.results))
+    )
     assert result["status"] == "cancelled"
-    assert server.results == [result]
+    assert (results_before_the_stop, server.results) == ([[]], [result])
 
 
 def test_code_that_awaits_runs_while_a_loop_is_running(shell: InteractiveShell, incell: InCell, server: Recorder):
