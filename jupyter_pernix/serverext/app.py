@@ -9,7 +9,9 @@ from jupyter_server.extension.application import ExtensionApp
 from traitlets import Unicode
 
 from ..errors import PernixError, StoreError
-from .handlers import routes
+from ..records import JSON
+from .handlers import ROUTES, routes
+from .openapi import describe
 from .runtime import Runtime, RuntimeOptions, running
 from .surroundings import Carry
 
@@ -58,6 +60,9 @@ class PernixApp(ExtensionApp):
         if self._runtime is None:
             raise self._fault or StoreError("jupyter_pernix is stopped")
         return self._runtime
+
+    def api_description(self) -> JSON:
+        return describe(ROUTES)
 
     def current_activity(self) -> int | None:
         """Turns that run or wait; they keep a server alive that stops when idle."""

@@ -5,16 +5,14 @@ import hashlib
 import html
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from .. import __version__
 from ..events import Delta, Event
 from ..records import Problem
-
-if TYPE_CHECKING:
-    from .handlers import Route, Verb
+from .routing import BASE, Route, Verb
 
 JSON = dict[str, Any]
 
@@ -29,7 +27,7 @@ _PROBLEMS = {
 }
 
 
-def describe(routes: "tuple[Route, ...]", base: str) -> JSON:
+def describe(routes: tuple[Route, ...]) -> JSON:
     """The OpenAPI document."""
     verbs = [verb for route in routes for verb in route.verbs.values()]
     types: list[Any] = [Problem, Event, Delta]
@@ -41,7 +39,7 @@ def describe(routes: "tuple[Route, ...]", base: str) -> JSON:
     paths: JSON = {}
     for route in routes:
         names = re.findall(r"\{(\w+)\}", route.path)
-        paths[base + route.path] = {
+        paths[BASE + route.path] = {
             name: _operation(route.path, name, verb, names, by_type) for name, verb in route.verbs.items()
         }
     return {
@@ -85,7 +83,7 @@ def _stored() -> JSON:
     }
 
 
-def _operation(path: str, name: str, verb: "Verb", names: list[str], by_type: dict[str, JSON]) -> JSON:
+def _operation(path: str, name: str, verb: Verb, names: list[str], by_type: dict[str, JSON]) -> JSON:
     words = re.sub(r"[{}]", "", path).strip("/").replace("/", "_").replace("-", "_").replace(".", "_")
     operation: JSON = {
         "operationId": f"{name}_{words or 'info'}",
@@ -110,7 +108,7 @@ def _operation(path: str, name: str, verb: "Verb", names: list[str], by_type: di
     return operation
 
 
-def _success(verb: "Verb", by_type: dict[str, JSON]) -> JSON:
+def _success(verb: Verb, by_type: dict[str, JSON]) -> JSON:
     if verb.gives is None and verb.media == "application/json":
         return {"description": "Done; no body."}
     if verb.gives is None:

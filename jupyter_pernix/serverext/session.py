@@ -5,7 +5,6 @@ Rule: a turn that ends in any way is closed in the log before the next one begin
 
 import logging
 from collections import deque
-from dataclasses import dataclass
 
 import anyio
 
@@ -16,6 +15,7 @@ from ..records import Origin, SessionState, TerminalCode, TurnAccepted, Usage
 from . import naming
 from .background import start_guarded
 from .closing import closing_events
+from .host import STOPPED, Host, QueuedTurn
 from .questions import Question, Questions
 from .session_kernel import SessionKernel
 from .session_log import SessionLog
@@ -24,19 +24,12 @@ from .surroundings import Surroundings
 
 log = logging.getLogger(__name__)
 
-_STOPPED = "the server was stopped while this turn ran; what was finished is kept"
 _NOT_BEGUN = "the server was stopped before this turn began"
 _WITHDRAWN = "withdrawn before it began"
 _GO_ON = (
     "Go on with the previous request: its turn was interrupted before it was finished. "
     "Look at what has been done so far and do the rest."
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class QueuedTurn:
-    turn_id: TurnId
-    can_ask: bool
 
 
 class Session:
@@ -165,15 +158,12 @@ class Session:
                 await self.log.append(*left)
 
     async def _carry(self, queued: QueuedTurn) -> None:
-        # Imported here: the host refers to the session, and the session makes the host.
-        from .host import Host
-
         detail = "the turn was cancelled"
         code = TerminalCode.CANCELLED
         try:
             with anyio.CancelScope() as self._scope:
                 history = await self.around.store.events(self.session_id)
-                await self.around.carry(Host(self, queued), queued.turn_id, history)
+                await self.around.carry(self._host(queued), queued.turn_id, history)
                 code, detail = TerminalCode.INTERNAL_ERROR, "the turn ended without saying how"
         except StoreError as exc:
             code, detail = TerminalCode.INTERNAL_ERROR, str(exc)
@@ -186,6 +176,9 @@ class Session:
             with anyio.CancelScope(shield=True):
                 await self._close(queued.turn_id, code=code, detail=detail)
 
+    def _host(self, queued: QueuedTurn) -> Host:
+        return Host(queued, log=self.log, questions=self.questions, kernel=self.kernel, record=self.record)
+
     async def _close(self, turn_id: TurnId, *, code: TerminalCode, detail: str) -> None:
         """End in the log what the turn left open, if it did; after a turn that ended well this does nothing."""
         try:
@@ -193,7 +186,7 @@ class Session:
             assert turn is not None
             self.questions.drop(turn_id)
             if self.around.stopping and code is TerminalCode.CANCELLED:
-                code, detail = TerminalCode.INTERRUPTED, _STOPPED
+                code, detail = TerminalCode.INTERRUPTED, STOPPED
             events = closing_events(self.session_id, turn, code=code, detail=detail, execution="cancelled")
             state = self.log.summary.state
             if events:
@@ -203,15 +196,3 @@ class Session:
                 await self.log.move("recovered", turn_id=turn_id)
         except PernixError:  # The store is gone; the next start closes the turn.
             log.exception("session %s: turn %s could not be closed", self.session_id, turn_id)
-
-    def as_stopped(self, event: Event) -> Event:
-        """A turn that is cancelled because the server stops was interrupted, not cancelled."""
-        if self.around.stopping and isinstance(event, TurnFinished) and event.code is TerminalCode.CANCELLED:
-            return TurnFinished(
-                session_id=event.session_id,
-                turn_id=event.turn_id,
-                code=TerminalCode.INTERRUPTED,
-                detail=_STOPPED,
-                usage=event.usage,
-            )
-        return event

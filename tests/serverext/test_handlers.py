@@ -8,9 +8,10 @@ import jsonschema
 import pytest
 
 from jupyter_pernix.events import EVENT_TYPES
-from jupyter_pernix.serverext.handlers import BASE, ROUTES, Verb, pattern
+from jupyter_pernix.serverext.handlers import ROUTES
 from jupyter_pernix.serverext.handlers.base import BODY_LIMIT
 from jupyter_pernix.serverext.openapi import describe, page
+from jupyter_pernix.serverext.routing import BASE, Verb, pattern
 
 from .carrying import Told, echo
 from .conftest import Serve
@@ -209,7 +210,7 @@ async def test_the_doctor_looks_at_every_part(serve: Serve) -> None:
 
 # ---- the description ----------------------------------------------------------------------------------------------------
 
-DOCUMENT = describe(ROUTES, BASE)
+DOCUMENT = describe(ROUTES)
 
 
 def references(value: Any) -> Iterator[str]:

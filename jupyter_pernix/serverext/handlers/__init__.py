@@ -1,9 +1,9 @@
 """The route table: every address under ``/pernix/api``, with what it takes and gives. ``openapi.py`` describes the API from it."""
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+from tornado.web import RequestHandler
 
 from ...events import Event
 from ...records import (
@@ -24,9 +24,9 @@ from ...records import (
     TurnAccepted,
     TurnCreate,
 )
+from ..routing import Route, Verb, pattern
 from .about import DocsHandler, DoctorHandler, OpenApiHandler
 from .approvals import ApprovalHandler, ApprovalsHandler
-from .base import PernixHandler
 from .endpoints import (
     DefaultHandler,
     DiscoverHandler,
@@ -42,30 +42,6 @@ from .info import Info, InfoHandler
 from .local import LocalHandler
 from .sessions import CancelHandler, ResumeHandler, SessionHandler, SessionsHandler, TurnsHandler
 from .stream import StreamHandler
-
-BASE = "/pernix/api"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verb:
-    """One method of one address. ``query``: name → what it means. ``media`` other than JSON has no schema."""
-
-    says: str
-    status: int = 200
-    takes: Any = None
-    gives: Any = None
-    media: str = "application/json"
-    query: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Route:
-    """``path`` as in OpenAPI, below ``BASE``: ``{name}`` is one part of a path."""
-
-    path: str
-    handler: type[PernixHandler]
-    verbs: dict[str, Verb]
-
 
 _AFTER = {
     "after": "only events with a higher seq",
@@ -234,12 +210,6 @@ ROUTES: tuple[Route, ...] = (
 )
 
 
-def pattern(path: str) -> str:
-    """The regular expression of a route's address."""
-    parts = ["([^/]+)" if part.startswith("{") else re.escape(part) for part in path.strip("/").split("/")]
-    return BASE + "/" + "/".join(parts) + ("/?" if path == "/" else "")
-
-
-def routes() -> Iterator[tuple[str, type[PernixHandler]]]:
+def routes() -> Iterator[tuple[str, type[RequestHandler]]]:
     for route in ROUTES:
         yield pattern(route.path), route.handler

@@ -5,7 +5,7 @@ from jupyter_server.auth.decorator import authorized
 from tornado import web
 
 from ..doctor import examine
-from ..openapi import PAGE_POLICY, describe, page
+from ..openapi import PAGE_POLICY, page
 from .base import PernixHandler
 
 
@@ -20,10 +20,7 @@ class OpenApiHandler(PernixHandler):
     @web.authenticated
     @authorized
     async def get(self) -> None:
-        # Imported here: the route table lists this handler.
-        from . import BASE, ROUTES
-
-        self.finish(msgspec.json.encode(describe(ROUTES, BASE)))
+        self.finish(msgspec.json.encode(self.api_description()))
 
 
 class DocsHandler(PernixHandler):
@@ -34,7 +31,4 @@ class DocsHandler(PernixHandler):
     @web.authenticated
     @authorized
     async def get(self) -> None:
-        # Imported here: the route table lists this handler.
-        from . import BASE, ROUTES
-
-        self.finish(page(describe(ROUTES, BASE)), set_content_type="text/html; charset=utf-8")
+        self.finish(page(self.api_description()), set_content_type="text/html; charset=utf-8")

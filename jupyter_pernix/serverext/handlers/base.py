@@ -2,7 +2,7 @@
 
 import re
 from http.client import responses
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 from jupyter_server.base.handlers import APIHandler
@@ -19,11 +19,8 @@ from ...errors import (
     PernixError,
     StoreError,
 )
-from ...records import Problem
-
-if TYPE_CHECKING:
-    from ..app import PernixApp
-    from ..runtime import Runtime
+from ...records import JSON, Problem
+from ..runtime import Runtime
 
 T = TypeVar("T")
 
@@ -73,17 +70,29 @@ def decode(body: bytes, kind: type[T]) -> T:
         raise InvalidInput("$", "the body is nested too deeply") from exc
 
 
+class App(Protocol):
+    """The extension, as its handlers know it."""
+
+    async def runtime(self) -> Runtime: ...
+
+    def api_description(self) -> JSON: ...
+
+
 class PernixHandler(APIHandler):
     """Base of our handlers."""
 
     auth_resource = "pernix"
 
-    def initialize(self, app: "PernixApp") -> None:
+    def initialize(self, app: App) -> None:
         self._app = app
 
-    async def runtime(self) -> "Runtime":
+    async def runtime(self) -> Runtime:
         """:raises StoreError: if it cannot be had, with the reason"""
         return await self._app.runtime()
+
+    def api_description(self) -> JSON:
+        """The OpenAPI document."""
+        return self._app.api_description()
 
     def record(self, kind: type[T]) -> T:
         """:raises InvalidInput: if the body is not such a record"""
