@@ -164,7 +164,7 @@ class ToolCallStarted(EventBase, frozen=True, tag="tool_call.started"):
 
 
 class ToolCallFinished(EventBase, frozen=True, tag="tool_call.finished"):
-    """``result`` is exactly what the model reads. ``side_file``: where the full text is when ``result`` was cut, relative to the server root.
+    """``result`` is exactly what the model reads. ``side_file``: address of the full text below ``/pernix/api/`` when ``result`` was cut.
     ``seen``: files whose content the model knows from now on, by path below the space root: sha256 hex digest."""
 
     turn_id: TurnId

@@ -90,7 +90,7 @@ class TurnHost(Protocol):
         ...
 
     def side_file(self, name: str) -> tuple[Path, str]:
-        """Where to keep a text that is too long to show: absolute path, and the path relative to the server root."""
+        """Where to keep a text that is too long to show: absolute path, and its address below ``/pernix/api/``."""
         ...
 
 

@@ -477,7 +477,7 @@ export interface ToolCallStarted {
   session_id: string;
 }
 
-/** `result` is exactly what the model reads. `side_file`: where the full text is when `result` was cut, relative to the server root. `seen`: files whose content the model knows from now on, by path below the space root: sha256 hex digest. */
+/** `result` is exactly what the model reads. `side_file`: address of the full text below `/pernix/api/` when `result` was cut. `seen`: files whose content the model knows from now on, by path below the space root: sha256 hex digest. */
 export interface ToolCallFinished {
   type: 'tool_call.finished';
   turn_id: string;
