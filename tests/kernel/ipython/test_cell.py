@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -183,6 +184,8 @@ class Attended:
     def __init__(self, folder: Path) -> None:
         self._manager, self.client = start_new_kernel(cwd=str(folder))
         self.shown: list[str] = []
+        self.run("import os; print(os.getpid())")
+        self.pid = int(self.shown.pop())
 
     def run(self, cell: str, answer: Callable[[str], str | None] = lambda prompt: "") -> dict[str, Any]:
         """``answer``: what is typed at a prompt; ``None``: nothing."""
@@ -201,7 +204,8 @@ class Attended:
         return reply["content"]
 
     def interrupt(self) -> None:
-        self._manager.interrupt_kernel()
+        """As the kernel manager does; safe to call from another thread."""
+        os.kill(self.pid, signal.SIGINT)
 
     def close(self) -> None:
         self.client.stop_channels()
