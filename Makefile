@@ -54,7 +54,7 @@ $(STAMPS)/requirements: $(STAMPS)/venv requirements.lock requirements-node.lock 
 		$(UV) pip install --quiet --require-hashes -r requirements-node.lock; }
 	@touch $@
 
-$(STAMPS)/npm: $(STAMPS)/requirements labextension/package.json labextension/package-lock.json
+$(STAMPS)/npm: labextension/package.json labextension/package-lock.json | $(STAMPS)/requirements
 	@echo "installing npm packages"
 	@cd labextension && npm ci --no-progress --loglevel=error
 	@touch $@
