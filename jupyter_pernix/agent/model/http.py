@@ -67,9 +67,18 @@ def new_client(base_url: str, *, key: str, connect: float) -> "httpx.AsyncClient
             "http://"
         ),  # without TLS there is nothing to verify, and loading the certificates takes long
         headers={"authorization": f"Bearer {key}"} if key else {},
-        # Shorter than servers keep an idle connection (llama.cpp: 5 s): one that they have closed fails the next request.
-        limits=httpx.Limits(max_keepalive_connections=8, keepalive_expiry=2.0 if is_loopback(base_url) else 20.0),
+        limits=_limits(base_url),
     )
+
+
+def _limits(base_url: str) -> "httpx.Limits":
+    """On this machine each request has a connection of its own: llama.cpp closes one after a stream without saying so, and a
+    request that was sent in that moment fails. Elsewhere an idle one is given up before servers usually do it."""
+    import httpx  # spares the extension's import
+
+    if is_loopback(base_url):
+        return httpx.Limits(max_keepalive_connections=0)
+    return httpx.Limits(max_keepalive_connections=8, keepalive_expiry=20.0)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import anyio.lowlevel
 import pytest
 from support.model_server import ModelServer
 
+from jupyter_pernix.agent.model import http
 from jupyter_pernix.agent.model.client import ChatModel, Endpoint
 from jupyter_pernix.agent.model.conversation import Conversation
 from jupyter_pernix.agent.model.parts import CallPart, Part, Reply, TextPart, ThoughtPart, ToolSpec
@@ -242,12 +243,23 @@ async def test_huge_answer_is_read_in_linear_time(modelserver: ModelServer) -> N
     assert len(reply.text) == 5_000_000
 
 
-async def test_one_connection_serves_all_requests(modelserver: ModelServer) -> None:
+async def test_a_finished_answer_leaves_its_connection_to_the_next_request(
+    modelserver: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "is_loopback", lambda url: False)
     model = model_at(modelserver)
     for _ in range(3):
         await ask(model, conversation())
     pool = model._http.client._transport._pool  # type: ignore[attr-defined]
     assert len(pool.connections) == 1
+    await model.aclose()
+
+
+async def test_on_this_machine_each_request_has_its_own_connection(modelserver: ModelServer) -> None:
+    model = model_at(modelserver)
+    await ask(model, conversation())
+    pool = model._http.client._transport._pool  # type: ignore[attr-defined]
+    assert pool.connections == []
     await model.aclose()
 
 
