@@ -6,6 +6,7 @@ A change is spliced into the original bytes, so what it does not touch stays as 
 import codecs
 import difflib
 import hashlib
+import heapq
 import re
 from dataclasses import dataclass
 from itertools import accumulate
@@ -19,6 +20,8 @@ _MARKS: tuple[tuple[bytes, str], ...] = (
 )
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _NUMBERED = re.compile(r"\A\s*\d+\t")
+_COMPARED = 200
+_CANDIDATES = 100
 
 
 def digest(content: bytes) -> str:
@@ -125,13 +128,24 @@ def _not_found(plain: str, old: str) -> str:
     if same:
         shown = "\n".join(f"{number}\t{lines[number - 1]}" for number in same[:3])
         return f"{start} Its first line is there with other spaces around it, or what follows it differs:\n{shown}"
-    near = difflib.get_close_matches(first, [line.strip() for line in lines[:20_000]], n=3, cutoff=0.5)
-    shown = "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, 1) if line.strip() in near)
+    near = difflib.get_close_matches(first[:_COMPARED], _candidates(first, lines), n=3, cutoff=0.5)
+    shown = "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, 1) if line.strip()[:_COMPARED] in near)
     return (
         f"{start} The nearest lines are:\n{excerpt_lines(shown)}"
         if near
         else f"{start} Nothing in it is like its first line; read the file again."
     )
+
+
+def _candidates(wanted: str, lines: list[str]) -> list[str]:
+    """The lines worth a close comparison, which costs a millisecond each: those that share most pairs of characters with ``wanted``."""
+    pairs = _pairs(wanted[:_COMPARED])
+    known = dict.fromkeys(line.strip()[:_COMPARED] for line in lines[:20_000])
+    return heapq.nlargest(_CANDIDATES, known, key=lambda line: len(pairs & _pairs(line)) / (len(line) + len(wanted)))
+
+
+def _pairs(text: str) -> set[str]:
+    return {text[start : start + 2] for start in range(len(text) - 1)}
 
 
 def excerpt_lines(text: str, limit: int = 10) -> str:

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import time
 from pathlib import Path
 from typing import Any
 
@@ -223,6 +224,18 @@ async def test_a_text_that_does_not_occur_is_answered_with_what_is_there(acting:
     (acting.space / "a").write_text("def f(x):\n    total = x\n    return total\n")
     results = await did(acting, read("a"), edit("a", old, "new"))
     assert results[1] == f"Not done: old_text does not occur in the file. {said}"
+
+
+async def test_the_nearest_of_very_many_like_lines_is_found_at_once(acting: Acting) -> None:
+    lines = [
+        f"2026-01-05 12:{n % 60:02d} INFO worker {n} finished /api/items/{n * 7} in {n % 300} ms" for n in range(9_000)
+    ]
+    (acting.space / "a.log").write_text("\n".join(lines))
+    wanted = lines[4711].replace("finished", "finisched") + "\n"
+    before = time.process_time()
+    results = await did(acting, read("a.log"), edit("a.log", wanted, "x"))
+    assert f"4712\t{lines[4711]}" in results[1]
+    assert time.process_time() - before < 2.0
 
 
 async def test_empty_and_equal_texts_are_refused(acting: Acting) -> None:
