@@ -1,13 +1,15 @@
 """One command as a process: its own session and group, no terminal, closed input, output read in order into bounded memory.
 
-The call ends when the command does, whatever holds its pipe; what it left running is ended with it.
+The call ends when the command does, whatever holds its pipe; what it left running is ended with it. If this process is killed, a
+watch beside the command (``keeper.py``) ends it.
 """
 
 import os
 import signal
 import subprocess
-from collections.abc import Mapping
-from contextlib import suppress
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,14 +17,12 @@ import anyio
 import anyio.to_thread
 from anyio.abc import Process
 
-MARK = "PERNIX_CALL"
-"""Variable that every process of one call carries; it finds those that left the group."""
+from .keeper import GRACE, MARK, alive, send
 
 _CHUNK = 65536
 _HEAD = 100_000
 _TAIL = 400_000
 _LARGEST_FILE = 50_000_000
-_GRACE = 2.0
 _DRAIN = 1.0
 _LAST_WORDS = 0.5
 
@@ -83,23 +83,53 @@ async def run_process(
     :raises OSError: if it cannot be started
     """
     with _Pipe() as pipe:
-        process = await anyio.open_process(
-            arguments,
-            stdin=subprocess.DEVNULL,
-            stdout=pipe.write_end,
-            stderr=pipe.write_end,
-            cwd=cwd,
-            env={**env, MARK: mark},
-            start_new_session=True,
-        )
-        pipe.close_write_end()
-        try:
-            return await _follow(process, pipe.read_end, mark=mark, deadline=deadline, output=output)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await _end_all(process.pid, mark, patience=0.0)
-                await process.wait()
-                await process.aclose()
+        async with _watched(env, mark) as watch:
+            process = await anyio.open_process(
+                arguments,
+                stdin=subprocess.DEVNULL,
+                stdout=pipe.write_end,
+                stderr=pipe.write_end,
+                cwd=cwd,
+                env={**env, MARK: mark},
+                start_new_session=True,
+            )
+            pipe.close_write_end()
+            try:
+                await watch(process.pid)
+                return await _follow(process, pipe.read_end, mark=mark, deadline=deadline, output=output)
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await _end_all(process.pid, mark, patience=0.0)
+                    await process.wait()
+                    await process.aclose()
+
+
+@asynccontextmanager
+async def _watched(env: Mapping[str, str], mark: str) -> AsyncGenerator[Callable[[int], Awaitable[None]]]:
+    """While the context is open, the end of this process is the end of the call. Tell it the command's process group."""
+    keeper = await anyio.open_process(
+        [sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py")), mark],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=env,
+        start_new_session=True,
+    )
+    held = keeper.stdin
+    assert held is not None
+
+    async def tell(group: int) -> None:
+        with suppress(anyio.BrokenResourceError):
+            await held.send(f"{group}\n".encode())
+
+    try:
+        yield tell
+    finally:
+        with anyio.CancelScope(shield=True):
+            with suppress(ProcessLookupError):
+                keeper.kill()
+            await keeper.wait()
+            await keeper.aclose()
 
 
 async def _follow(process: Process, read_end: int, *, mark: str, deadline: float, output: Output) -> Ended:
@@ -152,53 +182,22 @@ class _Pipe:
 
 async def _end_all(group: int, mark: str, *, patience: float) -> int:
     """End what lives of the call: first by TERM, then by KILL. The answer is how many there were after ``patience`` seconds."""
-    alive = await _wait_gone(group, mark, patience)
-    if not alive:
+    found = await _wait_gone(group, mark, patience)
+    if not found:
         return 0
-    _signal(group, alive, signal.SIGTERM)
-    left = await _wait_gone(group, mark, _GRACE)
+    send(group, found, signal.SIGTERM)
+    left = await _wait_gone(group, mark, GRACE)
     if left:
-        _signal(group, left, signal.SIGKILL)
-        await _wait_gone(group, mark, _GRACE)
-    return len(alive)
+        send(group, left, signal.SIGKILL)
+        await _wait_gone(group, mark, GRACE)
+    return len(found)
 
 
 async def _wait_gone(group: int, mark: str, seconds: float) -> set[int]:
     """Processes of the call that still live after at most ``seconds``."""
     until = anyio.current_time() + seconds
     while True:
-        alive = await anyio.to_thread.run_sync(_alive, group, mark)
-        if not alive or anyio.current_time() >= until:
-            return alive
+        living = await anyio.to_thread.run_sync(alive, group, mark)
+        if not living or anyio.current_time() >= until:
+            return living
         await anyio.sleep(0.02)
-
-
-def _alive(group: int, mark: str) -> set[int]:
-    """Living processes that carry the mark or are in the group. Where there is no /proc the group stands for all of its members."""
-    processes = Path("/proc")
-    if not processes.is_dir():
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(group, 0)
-            return {group}
-        return set()
-    wanted = f"{MARK}={mark}".encode()
-    return {int(entry.name) for entry in processes.iterdir() if entry.name.isdigit() and _is_ours(entry, group, wanted)}
-
-
-def _is_ours(entry: Path, group: int, wanted: bytes) -> bool:
-    try:
-        # after the name in parentheses: state, parent, process group
-        state, _, its_group = (entry / "stat").read_bytes().rpartition(b")")[2].split()[:3]
-        if state in (b"Z", b"X"):
-            return False
-        return int(its_group) == group or wanted in (entry / "environ").read_bytes().split(b"\0")
-    except (OSError, ValueError):
-        return False  # it is gone, or not ours to look at
-
-
-def _signal(group: int, pids: set[int], number: signal.Signals) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
-    for pid in pids:
-        with suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, number)

@@ -1,7 +1,10 @@
 """Commands as real processes."""
 
 import os
+import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +70,37 @@ async def test_what_is_left_in_the_background_neither_holds_the_call_nor_outlive
     assert "that it left in the background were ended" in result
     assert result.endswith("\ndone")
     assert not _alive(int((acting.space / "pid").read_text()))
+
+
+def test_a_command_does_not_outlive_a_server_that_is_killed(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    with subprocess.Popen([sys.executable, "-c", _SERVER, str(tmp_path)]) as server:
+        until(lambda: pids.exists() and len(pids.read_text().split()) == 3)
+        server.kill()
+    until(lambda: not any(_alive(int(pid)) for pid in pids.read_text().split()))
+
+
+def until(fact: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not fact():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+_SERVER = """
+import os, sys
+from pathlib import Path
+import anyio
+from jupyter_pernix.agent.tools.process import Output, run_process
+
+async def main():
+    line = "echo $$ >> pids; setsid sleep 60 & echo $! >> pids; trap '' TERM; sleep 60 & echo $! >> pids; wait; wait"
+    await run_process(
+        ["bash", "-c", line], cwd=Path(sys.argv[1]), env=os.environ, mark="call", deadline=60, output=Output(spill=Path("never"))
+    )
+
+anyio.run(main)
+"""
 
 
 async def test_a_writer_that_is_about_to_end_is_waited_for(acting: Acting) -> None:
