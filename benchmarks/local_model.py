@@ -1,6 +1,6 @@
 """How well does a local model act through schema-constrained actions? Small tasks, each carried out for real in a folder of its own.
 
-    python benchmarks/local_model.py MODEL.gguf [--only TEXT] [--verbose]
+    python benchmarks/local_model.py MODEL.gguf [--only REGEX] [--verbose]
     python benchmarks/local_model.py --url http://127.0.0.1:8080/v1 --model NAME
 
 Needs the extra ``[local]`` for the first form. Every task runs at temperature 0, with the tools and the system text of the product.
@@ -252,7 +252,7 @@ async def served(path: Path) -> AsyncIterator[Endpoint]:
 
 
 async def bench(model: ActionModel, only: str, verbose: bool) -> None:
-    chosen = [task for task in TASKS if only in task.request]
+    chosen = [task for task in TASKS if re.search(only, task.request)]
     solved = valid = 0
     began = time.monotonic()
     for task in chosen:
@@ -274,7 +274,7 @@ async def main() -> None:
     parser.add_argument("gguf", nargs="?", type=Path)
     parser.add_argument("--url")
     parser.add_argument("--model", default="local")
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="regular expression: which tasks")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     if options.url:

@@ -26,7 +26,8 @@ def system_text(system: str, tools: Sequence[ToolSpec]) -> str:
     lines = "\n".join(tool_line(tool) for tool in tools)
     return (
         f"{system}\n"
-        "You act by choosing exactly one action per turn, written as one JSON object; its result then comes back to you.\n"
+        "You act by choosing exactly one action per turn, written as one JSON object; its result then comes back to you. "
+        "Fields with ? are left out unless you need them.\n"
         f"{lines}\n\n"
         "The actions are not Python functions. In code, use Python itself, and print each result with its name.\n"
         "If a result is an error or empty, choose another action that may work; answer when a result shows the answer."
