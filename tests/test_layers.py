@@ -13,9 +13,9 @@ PACKAGE = Path(__file__).parents[1] / "jupyter_pernix"
 NAME = PACKAGE.name
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-VOCABULARY = {"ids", "errors", "records", "events", "fold", "ports", "config"}
-CLIENT = {"client", "headless", "livetext"}
-PURE_OUTPUTS = {"outputs", "bundles", "overflow", "terminal"}
+VOCABULARY = {"ids", "errors", "records", "events", "fold", "ports", "config", "livetext"}
+CLIENT = {"client", "headless"}
+PURE_OUTPUTS = {"outputs", "bundles", "overflow", "terminal", "markdown"}
 STDLIB = set(sys.stdlib_module_names)
 
 THIRD_PARTY: dict[str, set[str]] = {

@@ -1,115 +1,115 @@
-"""Text of a model or a user as the Markdown of a notebook cell: formatting stays, live HTML and script do not.
+"""Markdown of a model or a user made harmless for places that nobody sanitises: the output of a live kernel, which JupyterLab trusts,
+and the cells of a run notebook, which any viewer may open.
 
-Viewers disagree about where code begins and ends, so whatever counts as code here is written in the one form on which they all
-agree (a fence at the left margin that is longer than any inside; a span on one line), and everything outside loses its tags,
-the schemes of its links that could run something, and images that would be fetched from elsewhere.
+What stays: text, emphasis, lists, tables, code, mathematics, links to http(s) pages. What cannot pass: HTML, pictures (fetching one
+tells its server something), links of other kinds. Code blocks are written anew in one plain form, so that a reader cannot disagree
+with us about where they begin and end. Pure; standard library only.
 """
 
-import html
 import re
+from collections.abc import Iterator
 
-from .bundles import scrub
+from ..livetext import neutral
 
-_FENCE = re.compile(r"^[ \t]{0,12}(`{3,}|~{3,})([^`\n]*)$")
-_SPAN = re.compile(r"(?<![\\`])(`+)(?!`)([^\n]*?[^`\n])\1(?!`)")
+_FENCE = re.compile(r"^(?P<indent>[ \t]*(?:>[ \t]?)*)(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`]*)$")
+_SPAN = re.compile(r"(?<![`\\])(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_LINK = re.compile(r"(?<![!\\])\[([^\[\]\\`<>]*)\]\((https?://[\w.~:/?#@!$*+,;=%-]+)\)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
-_MATH = re.compile(r"\$[^$\n]+\$")
-_LINK = re.compile(r"(\]\(|\]:)(\s*<?\s*)([^\s>)]*)")
-_IMAGE = re.compile(r"!(?=\[)(?:(?=\[[^\[\]]*\]\(\s*<?\s*([^\s>)]*)))?")
-_HELD = re.compile("\ue000(\\d+)\ue001")
-_INLINE_IMAGE = re.compile(r"data:image/(png|jpeg|gif|webp)[;,]")
-_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):")
-_SAFE_SCHEMES = {"http", "https", "mailto", "attachment"}
-_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_COMMAND = re.compile(
+    r"\\(?=(?:href|url|style|class|cssId|require|html\w*|data|unicode|include\w*|def|newcommand|renewcommand|let|csname|mmlToken|tooltip|texttip)\b)"
+)
+_FENCE_MARK = re.compile(r"`{3,}|~{3,}")
+_LANGUAGE = re.compile(r"[\w+#.-]{1,30}")
+_SIMPLE_CODE = re.compile(r"[\w ./:,=()+-]+")
+_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!$~&])")
 
 
 def safe_markdown(text: str) -> str:
-    """``text`` with its formatting, and nothing in it that a viewer would run or fetch."""
-    text = (
-        scrub(text)
-        .replace("\r\n", "\n")
-        .replace("\r", "\n")
-        .replace("\ue000", "")
-        .replace("\ue001", "")
-        .replace("\0", "")
-    )
-    parts: list[str] = []
+    """``text`` without anything that a browser would run or fetch."""
+    blocks: list[str] = []
     prose: list[str] = []
-    lines = text.split("\n")
-    at = 0
-    while at < len(lines):
-        fence = _FENCE.match(lines[at])
-        if fence is None:
-            prose.append(lines[at])
-            at += 1
+    lines = iter(neutral(text).split("\n"))
+    for line in lines:
+        opening = _FENCE.match(line)
+        if opening is None:
+            prose.append(line)
             continue
-        parts.append(_safe_prose("\n".join(prose)))
+        blocks.append(_prose("\n".join(prose)))
         prose = []
-        body, at = _fenced(lines, at + 1, fence.group(1))
-        parts.append(fenced(body, fence.group(2)))
-    parts.append(_safe_prose("\n".join(prose)))
-    return "\n\n".join(part.strip("\n") for part in parts if part.strip())
+        blocks.append(_code_block(opening, lines))
+    blocks.append(_prose("\n".join(prose)))
+    return "\n\n".join(block for block in blocks if block.strip())
 
 
-def fenced(text: str, info: str = "") -> str:
-    """``text`` as a code block; ``info`` names its language."""
-    marks = max([2, *(len(run) for run in re.findall(r"`+", text))]) + 1
-    language = re.sub(r"[^A-Za-z0-9_+#.-]", "", (info.split() or [""])[0])[:30]
-    return f"{'`' * marks}{language}\n{scrub(text)}\n{'`' * marks}"
+def as_code(text: str) -> str:
+    """``text`` as an inline code element in which nothing has a meaning."""
+    return "<code>" + _entities(text) + "</code>"
+
+
+def as_text(text: str) -> str:
+    """``text`` as it is, in a place where Markdown would be read."""
+    return _entities(neutral(text))
 
 
 def one_line(text: str) -> str:
     """``text`` as plain words on one line, without characters that hide or turn round what is shown."""
-    return _SPECIAL.sub(r"\\\1", " ".join(_HIDDEN.sub(" ", scrub(text)).split()))
+    return _SPECIAL.sub(r"\\\1", " ".join(_HIDDEN.sub(" ", text).split()))
 
 
-def _fenced(lines: list[str], start: int, opening: str) -> tuple[str, int]:
-    """The lines up to the closing fence, or to the end where there is none, and where to go on."""
-    for end in range(start, len(lines)):
-        line = lines[end].strip()
-        if len(line) >= len(opening) and set(line) == {opening[0]}:
-            return _dedented(lines[start:end], lines[start - 1]), end + 1
-    return _dedented(lines[start:], lines[start - 1]), len(lines)
+def _entities(text: str) -> str:
+    return "".join(char if char.isalnum() or char in " \n" else f"&#{ord(char)};" for char in text)
 
 
-def _dedented(lines: list[str], fence: str) -> str:
-    indent = len(fence) - len(fence.lstrip())
-    return "\n".join(line[indent:] if not line[:indent].strip() else line.lstrip() for line in lines)
+def code_block(text: str, language: str = "") -> str:
+    """``text`` as a block of code that ends where it should."""
+    code = neutral(text)
+    longest = max((len(run) for run in re.findall(r"`+", code)), default=0)
+    mark = "`" * max(3, longest + 1)
+    return f"{mark}{language}\n{code}\n{mark}"
 
 
-def _safe_prose(text: str) -> str:
-    held: list[str] = []
+def _code_block(opening: re.Match[str], lines: Iterator[str]) -> str:
+    """The block in its plain form; one that is not closed (it is still being written) ends with the text."""
+    fence, indent = opening["fence"], opening["indent"]
+    code: list[str] = []
+    for line in lines:
+        bare = line[len(indent) :] if line.startswith(indent) else line.lstrip(" \t>")
+        if bare.strip().startswith(fence) and not bare.strip().strip(fence[0]):
+            break
+        code.append(bare)
+    language = _LANGUAGE.match(opening["info"].strip())
+    return code_block("\n".join(code), language.group() if language else "")
 
-    def hold(match: re.Match[str]) -> str:
-        held.append(match.group(0))
-        return f"\ue000{len(held) - 1}\ue001"
 
-    text = _SPAN.sub(hold, text)
-    text = re.sub(r"(?<!\\)`", r"\\`", text)
-    text = _MATH.sub(lambda match: _TAG.sub("< ", match.group(0)), text)
+def _prose(text: str) -> str:
+    pieces: list[str] = []
+    done = 0
+    for match in _SPAN.finditer(text):
+        pieces += [_words(text[done : match.start()]), _span(match[2].strip() or match[2])]
+        done = match.end()
+    pieces.append(_words(text[done:]))
+    return "".join(pieces)
+
+
+def _span(code: str) -> str:
+    """Backticks where their content means nothing even to a reader who takes it for prose; an element elsewhere."""
+    return f"`{code}`" if _SIMPLE_CODE.fullmatch(code) else as_code(code)
+
+
+def _words(text: str) -> str:
+    pieces: list[str] = []
+    done = 0
+    for match in _LINK.finditer(text):
+        pieces += [_plain(text[done : match.start()]), match.group()]
+        done = match.end()
+    pieces.append(_plain(text[done:]))
+    return "".join(pieces)
+
+
+def _plain(text: str) -> str:
+    text = _COMMAND.sub("&#92;", text)
     text = _TAG.sub("&lt;", text)
-    text = _IMAGE.sub(_safe_image, text)
-    text = _LINK.sub(_safe_link, text)
-    return _HELD.sub(lambda match: held[int(match.group(1))], text)
-
-
-def _target(raw: str) -> str:
-    """A link's target as a browser would read it."""
-    return re.sub(r"[\x00-\x20\\\u200b-\u200f\u2060-\u2069\ufeff]", "", html.unescape(raw)).lower()
-
-
-def _safe_link(match: re.Match[str]) -> str:
-    target = _target(match.group(3))
-    scheme = _SCHEME.match(target)
-    if scheme is None or scheme.group(1) in _SAFE_SCHEMES or _INLINE_IMAGE.match(target):
-        return match.group(0)
-    return f"{match.group(1)}{match.group(2)}unsafe:{match.group(3)}"
-
-
-def _safe_image(match: re.Match[str]) -> str:
-    """An image in the same folder or in the text itself stays; any other becomes a link."""
-    target = _target(match.group(1) or "")
-    elsewhere = _SCHEME.match(target) is not None or target.startswith("//")
-    own = target.startswith("attachment:") or _INLINE_IMAGE.match(target)
-    return "!" if target and (own or not elsewhere) else ""
+    text = _FENCE_MARK.sub(lambda match: _entities(match.group()), text)
+    # Without these there is no link, no picture and no definition of one.
+    return re.sub(r"\](?=[(\[:])", "&#93;", text.replace("![", "&#33;["))

@@ -27,7 +27,7 @@ from ..records import (
 )
 from .bundles import Caps, clean_output, scrub, scrub_json, shorten
 from .call_record import TEXT_LIMIT, approval_metadata, call_metadata, call_text, time_of, turn_metadata
-from .markdown import fenced, one_line, safe_markdown
+from .markdown import code_block, one_line, safe_markdown
 from .notebook_file import write_notebook
 
 __all__ = ["TOOL_CALL_MIME", "KernelIdentity", "run_notebook", "write_notebook"]
@@ -210,7 +210,7 @@ class _Notebook:
                     )
                 case ThoughtView():
                     if self._include_thoughts:
-                        quoted = "\n".join(f"> {line}" for line in fenced(item.text).split("\n"))
+                        quoted = "\n".join(f"> {line}" for line in code_block(item.text).split("\n"))
                         self._markdown(
                             f"{item.step_id}-thought",
                             quoted,

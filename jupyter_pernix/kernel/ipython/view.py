@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from ...client import JSON
 from ...livetext import LiveText, duration, neutral, one_line
-from .markdown import as_code, as_text, code_block, safe_markdown
+from ..markdown import as_code, as_text, code_block, safe_markdown
 
 _UPDATE_SECONDS = 0.2
 _MARKS = {"pending": "·", "in_progress": "▸", "completed": "✓", "failed": "✗", "cancelled": "✗"}
