@@ -38,10 +38,21 @@ def matches(expected: Any, actual: Any) -> bool:
     return expected == actual
 
 
+def _with_joined_streams(outputs: list[Any]) -> list[Any]:
+    """Where another output came in between, a stream lies in pieces."""
+    names = dict.fromkeys(output["name"] for output in outputs if output["output_type"] == "stream")
+    streams = [
+        {"output_type": "stream", "name": name, "text": "".join(o["text"] for o in outputs if o.get("name") == name)}
+        for name in names
+    ]
+    return streams + [output for output in outputs if output["output_type"] != "stream"]
+
+
 def outputs_match(expected: list[Any], actual: list[Any], *, mode: str) -> bool:
-    """``exact``: one by one; ``subset``: in order, with gaps allowed; ``unordered``: each somewhere."""
+    """``exact``: one by one; ``subset``: in order, with gaps allowed; ``unordered``: each somewhere, a stream in pieces or whole."""
     if mode == "unordered":
-        return all(any(matches(wanted, output) for output in actual) for wanted in expected)
+        joined = _with_joined_streams(actual)
+        return all(any(matches(wanted, output) for output in joined) for wanted in expected)
     if mode == "subset":
         rest = iter(actual)
         return all(any(matches(wanted, output) for output in rest) for wanted in expected)
