@@ -31,7 +31,23 @@ function OpenApproval(props: ApprovalProps): React.JSX.Element {
   const [text, setText] = React.useState('');
   const [sending, setSending] = React.useState(false);
   const id = React.useId();
+  const group = React.useRef<HTMLDivElement>(null);
+  React.useLayoutEffect(() => {
+    const node = group.current;
+    // Answered, the buttons go; whoever used them by keyboard goes on from their card.
+    return () => {
+      if (node?.contains(document.activeElement)) {
+        node
+          .closest('.jp-Pernix-call')
+          ?.querySelector<HTMLElement>('.jp-Pernix-callHead')
+          ?.focus({ preventScroll: true });
+      }
+    };
+  }, []);
   const answer = async (choice: ApprovalChoice) => {
+    if (sending) {
+      return;
+    }
     setSending(true);
     const stored = await onAnswer(
       approval.approval_id,
@@ -43,7 +59,7 @@ function OpenApproval(props: ApprovalProps): React.JSX.Element {
     }
   };
   return (
-    <div className="jp-Pernix-approval" role="group" aria-labelledby={id}>
+    <div className="jp-Pernix-approval" role="group" aria-labelledby={id} ref={group}>
       <div className="jp-Pernix-question" id={id}>
         {plain(approval.question)}
       </div>
@@ -56,7 +72,7 @@ function OpenApproval(props: ApprovalProps): React.JSX.Element {
             key={choice}
             type="button"
             className={index === 0 ? 'jp-Pernix-button jp-mod-accept' : 'jp-Pernix-button'}
-            disabled={sending}
+            aria-disabled={sending}
             onClick={() => void answer(choice)}
           >
             {CHOICES[choice].label}
@@ -68,7 +84,7 @@ function OpenApproval(props: ApprovalProps): React.JSX.Element {
         aria-label="What to do instead"
         placeholder="What to do instead (goes with Reject)"
         value={text}
-        disabled={sending}
+        readOnly={sending}
         onChange={event => setText(event.target.value)}
         onKeyDown={event => {
           if (event.key === 'Enter' && text.trim() && !event.nativeEvent.isComposing) {

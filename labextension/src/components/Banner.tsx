@@ -3,7 +3,7 @@ import type { Connection } from '../api/stream';
 import type { Trouble } from '../api/transport';
 import { useNow } from './hooks';
 import { IconButton } from './icons';
-import { duration } from './words';
+import { duration, sentence } from './words';
 
 /** What failed and what to do; nothing is lost by closing it. */
 export function TroubleBanner(props: {
@@ -18,8 +18,8 @@ export function TroubleBanner(props: {
   return (
     <div className="jp-Pernix-banner jp-mod-trouble" role="alert">
       <div className="jp-Pernix-bannerText">
-        {trouble.message}
-        {trouble.hint && <div className="jp-Pernix-hint">{trouble.hint}</div>}
+        {sentence(trouble.message)}
+        {trouble.hint && <div className="jp-Pernix-hint">{sentence(trouble.hint)}</div>}
       </div>
       {onRetry && (
         <button type="button" className="jp-Pernix-button" onClick={onRetry}>

@@ -40,6 +40,19 @@ function opensByItself(call: CallView): boolean {
   );
 }
 
+/** Who kept a call from being done, in a word; '' when nobody did. */
+function refused(call: CallView): string {
+  if (call.approval?.choice?.startsWith('reject')) {
+    return 'Rejected';
+  }
+  return call.verdict === 'refuse' ? 'Refused' : '';
+}
+
+/** What was not wanted has not gone wrong. */
+function look(call: CallView): CallView['status'] {
+  return call.status === 'failed' && refused(call) !== '' ? 'cancelled' : call.status;
+}
+
 /** One tool call: what, arguments, state, time, result. */
 export const CallCard = React.memo(function CallCard(props: CallCardProps): React.JSX.Element {
   const { call } = props;
@@ -49,7 +62,7 @@ export const CallCard = React.memo(function CallCard(props: CallCardProps): Reac
   const title = plain(call.title || call.tool);
   return (
     <div
-      className={`jp-Pernix-call jp-mod-${call.status}`}
+      className={`jp-Pernix-call jp-mod-${look(call)}`}
       role="group"
       aria-label={title}
       data-tool={call.tool}
@@ -84,12 +97,10 @@ function CallState(props: { call: CallView }): React.JSX.Element {
   const running = call.status === 'in_progress';
   const now = useNow(running);
   const seconds = running ? Math.floor(secondsBetween(call.requested_at, now)) || 1 : (call.duration ?? 0);
-  const words = asked ? 'Needs you' : STATUSES[call.status];
+  const words = asked ? 'Needs you' : refused(call) || STATUSES[call.status];
   return (
     <span className="jp-Pernix-callState">
-      <span className={asked ? 'jp-Pernix-chip jp-mod-asks' : `jp-Pernix-chip jp-mod-${call.status}`}>
-        {words}
-      </span>
+      <span className={`jp-Pernix-chip jp-mod-${asked ? 'asks' : look(call)}`}>{words}</span>
       {(running || call.duration !== null) && <span className="jp-Pernix-dim">{duration(seconds)}</span>}
     </span>
   );
@@ -112,7 +123,7 @@ function CallBody(props: CallCardProps): React.JSX.Element {
         </div>
       )}
       {execution !== null && execution.outputs.length > 0 && (
-        <div className="jp-Pernix-outputs" role="group" aria-label="Outputs">
+        <div className="jp-Pernix-outputs" role="group" aria-label="Outputs" tabIndex={0}>
           <Outputs outputs={execution.outputs} />
         </div>
       )}
@@ -167,6 +178,11 @@ function ArgumentTable(props: { values: JSONObject }): React.JSX.Element | null 
   );
 }
 
+/** Whether the result is a sentence about what was not done, rather than what something printed. */
+function isProse(call: CallView): boolean {
+  return call.status === 'failed' && (call.tool !== 'run_shell' || refused(call) !== '');
+}
+
 /** What the model read: in sight when it is all there is to see, else folded. */
 function Result(props: CallCardProps): React.JSX.Element | null {
   const { call, onReadSideFile } = props;
@@ -178,7 +194,12 @@ function Result(props: CallCardProps): React.JSX.Element | null {
   const output: JSONObject = { output_type: 'stream', name: 'stdout', text: full ?? call.result };
   const name = call.side_file.split('/').pop() ?? '';
   const body = (
-    <div className="jp-Pernix-result">
+    <div
+      className={isProse(call) ? 'jp-Pernix-result jp-mod-prose' : 'jp-Pernix-result'}
+      role="group"
+      aria-label="Result"
+      tabIndex={0}
+    >
       <Outputs outputs={[output]} />
       {name && full === null && onReadSideFile && (
         <button

@@ -51,6 +51,11 @@ export function Composer(props: ComposerProps): React.JSX.Element {
       onDraft('');
     }
   };
+  /** Do what a button is for that goes away with it: the focus waits in the text field. */
+  const leave = (action: () => void) => {
+    action();
+    field.current?.focus();
+  };
   const onKeyDown = (event: React.KeyboardEvent) => {
     if (event.nativeEvent.isComposing) {
       return;
@@ -63,7 +68,7 @@ export function Composer(props: ComposerProps): React.JSX.Element {
 
   return (
     <div className="jp-Pernix-composer">
-      <Queue turns={queued} onWithdraw={props.onWithdraw} />
+      <Queue turns={queued} onWithdraw={turnId => leave(() => props.onWithdraw(turnId))} />
       <div className="jp-Pernix-writing">
         <textarea
           ref={field}
@@ -83,7 +88,7 @@ export function Composer(props: ComposerProps): React.JSX.Element {
               aria-label="Stop"
               title="Stop (Esc)"
               disabled={stopping}
-              onClick={onStop}
+              onClick={() => leave(onStop)}
             >
               <Icon name="stop" />
             </button>
@@ -94,7 +99,7 @@ export function Composer(props: ComposerProps): React.JSX.Element {
             aria-label="Send"
             title={busy ? 'Put in the queue (Enter)' : 'Send (Enter)'}
             disabled={!text.trim() || sending}
-            onClick={() => void send()}
+            onClick={() => leave(() => void send())}
           >
             <Icon name="send" />
           </button>

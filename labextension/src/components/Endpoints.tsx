@@ -1,7 +1,7 @@
 import * as React from 'react';
 import type { Discovery, EndpointCreate, EndpointInfo, LocalStatus } from '../api/types.gen';
 import { IconButton } from './icons';
-import { bytes, count, plain } from './words';
+import { bytes, count, plain, sentence } from './words';
 
 export interface EndpointsProps {
   endpoints: readonly EndpointInfo[];
@@ -23,6 +23,7 @@ export interface EndpointsProps {
 export function Endpoints(props: EndpointsProps): React.JSX.Element {
   const models = props.endpoints.filter(entry => entry.kind !== 'tour');
   const usable = models.some(entry => entry.status !== 'failed');
+  const [changing, setChanging] = React.useState<EndpointInfo | null>(null);
   const tour = <TourCard onTour={props.onTour} disabled={props.busy !== ''} />;
   return (
     <div className="jp-Pernix-endpoints">
@@ -44,13 +45,13 @@ export function Endpoints(props: EndpointsProps): React.JSX.Element {
           <h3>Models</h3>
           <ul className="jp-Pernix-list">
             {models.map(entry => (
-              <EndpointRow key={entry.name} endpoint={entry} {...props} />
+              <EndpointRow key={entry.name} endpoint={entry} onChange={setChanging} {...props} />
             ))}
           </ul>
         </section>
       )}
       <Discoveries {...props} />
-      <AddForm {...props} />
+      <AddForm key={changing?.name ?? ''} changes={changing} onEnd={() => setChanging(null)} {...props} />
       <Local {...props} />
       {usable && tour}
     </div>
@@ -93,8 +94,10 @@ const SOURCES: Record<EndpointInfo['source'], string> = {
   tour: 'recorded tour'
 };
 
-function EndpointRow(props: EndpointsProps & { endpoint: EndpointInfo }): React.JSX.Element {
-  const { endpoint, busy, onRemove, onProbe, onDefault } = props;
+function EndpointRow(
+  props: EndpointsProps & { endpoint: EndpointInfo; onChange: (endpoint: EndpointInfo) => void }
+): React.JSX.Element {
+  const { endpoint, busy, onRemove, onProbe, onDefault, onChange } = props;
   const name = plain(endpoint.name);
   return (
     <li className="jp-Pernix-endpoint" aria-label={name}>
@@ -124,11 +127,14 @@ function EndpointRow(props: EndpointsProps & { endpoint: EndpointInfo }): React.
           {endpoint.abilities.map(ability => (
             <li key={ability.name} className={`jp-mod-${ability.ok}`} title={ability.detail}>
               {ability.ok === null ? '?' : ability.ok ? '✓' : '✗'} {ABILITIES[ability.name]}
+              {ability.ok === false && ability.detail && (
+                <span className="jp-Pernix-why">: {plain(ability.detail)}</span>
+              )}
             </li>
           ))}
         </ul>
       )}
-      {endpoint.hint && <div className="jp-Pernix-hint">{endpoint.hint}</div>}
+      {endpoint.hint && <div className="jp-Pernix-hint">{sentence(endpoint.hint)}</div>}
       <div className="jp-Pernix-choices">
         <button
           type="button"
@@ -149,6 +155,16 @@ function EndpointRow(props: EndpointsProps & { endpoint: EndpointInfo }): React.
           </button>
         )}
         {endpoint.source === 'saved' && (
+          <button
+            type="button"
+            className="jp-Pernix-button"
+            disabled={busy !== ''}
+            onClick={() => onChange(endpoint)}
+          >
+            Change
+          </button>
+        )}
+        {endpoint.source === 'saved' && (
           <IconButton icon="close" label={`Remove ${name}`} onClick={() => onRemove(endpoint.name)} />
         )}
       </div>
@@ -165,6 +181,17 @@ const ABILITIES = {
   json_schema: 'follows a schema'
 } as const;
 
+const SERVERS: Record<Discovery['kind'], string> = {
+  openai: 'OpenAI-compatible server',
+  ollama: 'Ollama',
+  vllm: 'vLLM',
+  sglang: 'SGLang',
+  'llama.cpp': 'llama.cpp',
+  lmstudio: 'LM Studio',
+  local: 'Embedded model',
+  tour: 'Recorded tour'
+};
+
 function Discoveries(props: EndpointsProps): React.JSX.Element {
   const { discoveries, busy, onDiscover } = props;
   return (
@@ -178,7 +205,7 @@ function Discoveries(props: EndpointsProps): React.JSX.Element {
           {discoveries.map(entry => (
             <li key={entry.base_url}>
               <span className={`jp-Pernix-dot jp-mod-${entry.found ? 'ready' : 'rest'}`} aria-hidden="true" />
-              {entry.kind} <span className="jp-Pernix-dim">{entry.base_url}</span>{' '}
+              {SERVERS[entry.kind]} <span className="jp-Pernix-dim">{entry.base_url}</span>{' '}
               {entry.found ? 'found' : 'not found'}
               {entry.found && entry.detail && <span className="jp-Pernix-dim"> ({entry.detail})</span>}
             </li>
@@ -202,8 +229,19 @@ function nameFrom(url: string): string {
   return host.replace(/^(api|www)\./, '').split('.')[0] ?? '';
 }
 
-function AddForm(props: EndpointsProps): React.JSX.Element {
-  const [values, setValues] = React.useState(EMPTY);
+interface FormProps extends EndpointsProps {
+  /** The endpoint that is being changed; null is a new one. */
+  changes: EndpointInfo | null;
+  onEnd: () => void;
+}
+
+function AddForm(props: FormProps): React.JSX.Element {
+  const { changes, onEnd } = props;
+  const [values, setValues] = React.useState(() =>
+    changes === null
+      ? EMPTY
+      : { name: changes.name, base_url: changes.base_url, model: changes.model, api_key: '' }
+  );
   const set = (key: keyof typeof EMPTY) => (event: React.ChangeEvent<HTMLInputElement>) =>
     setValues(old => ({ ...old, [key]: event.target.value }));
   const submit = async (event: React.FormEvent) => {
@@ -212,17 +250,19 @@ function AddForm(props: EndpointsProps): React.JSX.Element {
     const saved = await props.onAdd({ ...values, base_url: values.base_url.trim(), name });
     if (saved) {
       setValues(EMPTY);
+      onEnd();
     }
   };
   return (
-    <section aria-label="Add a model">
-      <h3>Add a model</h3>
+    <section aria-label={changes === null ? 'Add a model' : `Change ${plain(changes.name)}`}>
+      <h3>{changes === null ? 'Add a model' : `Change ${plain(changes.name)}`}</h3>
       <form className="jp-Pernix-form" onSubmit={event => void submit(event)}>
         <Field label="Address" hint="OpenAI-compatible, usually ends in /v1">
           <input
             className="jp-Pernix-input"
             type="url"
             required
+            autoFocus={changes !== null}
             placeholder="http://127.0.0.1:8000/v1"
             value={values.base_url}
             onChange={set('base_url')}
@@ -236,6 +276,7 @@ function AddForm(props: EndpointsProps): React.JSX.Element {
             className="jp-Pernix-input"
             type="password"
             autoComplete="off"
+            placeholder={changes?.has_key ? 'Type it again' : ''}
             value={values.api_key}
             onChange={set('api_key')}
           />
@@ -244,17 +285,25 @@ function AddForm(props: EndpointsProps): React.JSX.Element {
           <input
             className="jp-Pernix-input"
             placeholder={nameFrom(values.base_url)}
+            readOnly={changes !== null}
             value={values.name}
             onChange={set('name')}
           />
         </Field>
-        <button
-          type="submit"
-          className="jp-Pernix-button"
-          disabled={props.busy !== '' || !values.base_url.trim()}
-        >
-          Add and test
-        </button>
+        <div className="jp-Pernix-choices">
+          <button
+            type="submit"
+            className="jp-Pernix-button"
+            disabled={props.busy !== '' || !values.base_url.trim()}
+          >
+            {changes === null ? 'Add and test' : 'Save and test'}
+          </button>
+          {changes !== null && (
+            <button type="button" className="jp-Pernix-button" onClick={onEnd}>
+              Leave as it is
+            </button>
+          )}
+        </div>
       </form>
     </section>
   );
@@ -284,7 +333,7 @@ function Local(props: EndpointsProps): React.JSX.Element | null {
     <section aria-label="Embedded model">
       <h3>Embedded model</h3>
       <p className="jp-Pernix-dim">Serves a GGUF file on this machine, for this Jupyter server only.</p>
-      {local.hint && <div className="jp-Pernix-hint">{local.hint}</div>}
+      {local.hint && <div className="jp-Pernix-hint">{sentence(local.hint)}</div>}
       <ul className="jp-Pernix-list">
         {local.models.map(model => (
           <li key={model.path} className="jp-Pernix-endpoint" title={model.path}>

@@ -18,6 +18,7 @@ export interface SessionHeadProps {
 export function SessionHead(props: SessionHeadProps): React.JSX.Element {
   const { view } = props;
   const [editing, setEditing] = React.useState(false);
+  const [edited, setEdited] = React.useState(false);
   const hasRecord = view.turns.some(turn => turn.finished_at !== null && turn.started_at !== null);
   return (
     <div className="jp-Pernix-head">
@@ -25,8 +26,9 @@ export function SessionHead(props: SessionHeadProps): React.JSX.Element {
         {editing ? (
           <TitleField
             title={view.title}
-            onDone={title => {
+            onDone={(title, byKey) => {
               setEditing(false);
+              setEdited(byKey);
               if (title !== null) {
                 props.onRename(title);
               }
@@ -37,7 +39,9 @@ export function SessionHead(props: SessionHeadProps): React.JSX.Element {
             {titleOf(view)}
           </h2>
         )}
-        {!editing && <IconButton icon="edit" label="Rename session" onClick={() => setEditing(true)} />}
+        {!editing && (
+          <IconButton icon="edit" label="Rename session" focused={edited} onClick={() => setEditing(true)} />
+        )}
         <IconButton
           icon="notebook"
           label="Open run notebook"

@@ -46,9 +46,17 @@ export function SessionList(props: SessionListProps): React.JSX.Element {
   );
 }
 
+/** Sets the focus on the row beside the one that goes away. */
+function focusBeside(row: HTMLLIElement | null): void {
+  const beside = row?.nextElementSibling ?? row?.previousElementSibling;
+  beside?.querySelector('button')?.focus();
+}
+
 function Row(props: SessionListProps & { session: SessionSummary }): React.JSX.Element {
   const { session, current, onOpen, onRename, onArchive } = props;
   const [editing, setEditing] = React.useState(false);
+  const [edited, setEdited] = React.useState(false);
+  const row = React.useRef<HTMLLIElement>(null);
   const now = useNow(false);
   const { label, tone } = STATES[session.state];
   const asks = session.open_approvals > 0 || tone === 'asks';
@@ -59,8 +67,9 @@ function Row(props: SessionListProps & { session: SessionSummary }): React.JSX.E
       <li className="jp-Pernix-row">
         <TitleField
           title={session.title}
-          onDone={value => {
+          onDone={(value, byKey) => {
             setEditing(false);
+            setEdited(byKey);
             if (value !== null) {
               onRename(session.session_id, value);
             }
@@ -70,7 +79,10 @@ function Row(props: SessionListProps & { session: SessionSummary }): React.JSX.E
     );
   }
   return (
-    <li className={session.session_id === current ? 'jp-Pernix-row jp-mod-current' : 'jp-Pernix-row'}>
+    <li
+      ref={row}
+      className={session.session_id === current ? 'jp-Pernix-row jp-mod-current' : 'jp-Pernix-row'}
+    >
       <button
         type="button"
         className="jp-Pernix-open"
@@ -89,11 +101,14 @@ function Row(props: SessionListProps & { session: SessionSummary }): React.JSX.E
         </span>
       </button>
       <span className="jp-Pernix-rowActions">
-        <IconButton icon="edit" label={`Rename ${title}`} onClick={() => setEditing(true)} />
+        <IconButton icon="edit" label={`Rename ${title}`} focused={edited} onClick={() => setEditing(true)} />
         <IconButton
           icon={session.archived ? 'restore' : 'archive'}
           label={session.archived ? `Take ${title} out of the archive` : `Archive ${title}`}
-          onClick={() => onArchive(session.session_id, !session.archived)}
+          onClick={() => {
+            focusBeside(row.current);
+            onArchive(session.session_id, !session.archived);
+          }}
         />
       </span>
     </li>
@@ -103,14 +118,16 @@ function Row(props: SessionListProps & { session: SessionSummary }): React.JSX.E
 /** A title being edited: Enter or leaving keeps it, Escape does not. */
 export function TitleField(props: {
   title: string;
-  onDone: (title: string | null) => void;
+  /** `title` null: it stays as it was. `byKey`: the focus was still here. */
+  onDone: (title: string | null, byKey: boolean) => void;
 }): React.JSX.Element {
   const [text, setText] = React.useState(props.title);
   const done = React.useRef(false);
-  const finish = (value: string | null) => {
+  const finish = (value: string | null, byKey: boolean) => {
     if (!done.current) {
       done.current = true;
-      props.onDone(value !== null && value.trim() !== '' && value !== props.title ? value.trim() : null);
+      const changed = value !== null && value.trim() !== '' && value !== props.title;
+      props.onDone(changed ? value.trim() : null, byKey);
     }
   };
   return (
@@ -121,13 +138,13 @@ export function TitleField(props: {
       value={text}
       onChange={event => setText(event.target.value)}
       onFocus={event => event.target.select()}
-      onBlur={() => finish(text)}
+      onBlur={() => finish(text, false)}
       onKeyDown={event => {
-        if (event.key === 'Enter') {
-          finish(text);
+        if (event.key === 'Enter' && !event.nativeEvent.isComposing) {
+          finish(text, true);
         } else if (event.key === 'Escape') {
           event.stopPropagation();
-          finish(null);
+          finish(null, true);
         }
       }}
     />

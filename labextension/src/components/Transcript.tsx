@@ -84,7 +84,14 @@ export function Transcript(props: TranscriptProps): React.JSX.Element {
         </div>
       </div>
       {away && (
-        <button type="button" className="jp-Pernix-button jp-Pernix-toEnd" onClick={toEnd}>
+        <button
+          type="button"
+          className="jp-Pernix-toEnd"
+          onClick={() => {
+            toEnd();
+            box.current?.focus({ preventScroll: true });
+          }}
+        >
           <Icon name="down" /> Jump to latest
         </button>
       )}

@@ -4,7 +4,7 @@ import type { StepDraft } from '../model/drafts';
 import { CallCard, type CallCardProps } from './CallCard';
 import { Icon } from './icons';
 import { useRenderers } from './renderers';
-import { CAN_GO_ON, clockTime, duration, endWords, secondsBetween, usageWords } from './words';
+import { CAN_GO_ON, clockTime, duration, endWords, secondsBetween, sentence, usageWords } from './words';
 
 export interface TurnProps extends Omit<CallCardProps, 'call'> {
   turn: TurnView;
@@ -86,8 +86,8 @@ function Thought(props: { text: string; streaming: boolean }): React.JSX.Element
 export function Notice(props: { text: string; hint: string }): React.JSX.Element {
   return (
     <div className="jp-Pernix-notice" role="note">
-      <div>{props.text}</div>
-      {props.hint && <div className="jp-Pernix-hint">{props.hint}</div>}
+      <div>{sentence(props.text)}</div>
+      {props.hint && <div className="jp-Pernix-hint">{sentence(props.hint)}</div>}
     </div>
   );
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'fs';
 import { join } from 'path';
 import * as React from 'react';
 import { createRoot, type Root } from 'react-dom/client';
-import type { CallView, SessionSummary, SessionView } from '../api/types.gen';
+import type { CallView, EndpointInfo, SessionSummary, SessionView } from '../api/types.gen';
 import { emptyView } from '../model/reduce';
 import { CallCard } from './CallCard';
 import { Composer, type ComposerProps } from './Composer';
@@ -37,9 +37,10 @@ function draw(element: React.ReactElement): void {
 }
 
 function named<T extends HTMLElement>(label: string): T {
-  const found = [...host.querySelectorAll<T>('*')].find(
-    element => (element.getAttribute('aria-label') ?? element.textContent) === label
-  );
+  const all = [...host.querySelectorAll<T>('*')];
+  const found =
+    all.find(element => element.getAttribute('aria-label') === label) ??
+    all.findLast(element => !element.hasAttribute('aria-label') && element.textContent === label);
   if (found === undefined) {
     throw new Error(`nothing is called ${label} in ${host.innerHTML}`);
   }
@@ -118,6 +119,7 @@ describe('the composer', () => {
     expect(named('Queued messages').textContent).toContain('and then?');
     await click('Withdraw');
     expect(withdrawn).toEqual(['t2']);
+    expect(document.activeElement).toBe(named('Message'));
   });
 
   it('says how full the context is', () => {
@@ -164,7 +166,27 @@ describe('a tool call', () => {
     const approval = call.approval && { ...call.approval, choice: null };
     draw(<CallCard call={{ ...call, approval }} onAnswer={() => Promise.resolve(false)} />);
     await click('Allow once');
-    expect(named<HTMLButtonElement>('Allow once').disabled).toBe(false);
+    expect(named('Allow once').getAttribute('aria-disabled')).toBe('false');
+  });
+
+  it('keeps the focus of who answered by keyboard', async () => {
+    const call = callOf(WHOLE, 'c2');
+    const asked = { ...call, execution: null, approval: call.approval && { ...call.approval, choice: null } };
+    const card = (shown: CallView) => <CallCard call={shown} onAnswer={() => Promise.resolve(true)} />;
+    draw(card(asked));
+    named('Allow once').focus();
+    await click('Allow once');
+    expect(document.activeElement?.textContent).toBe('Allow once');
+    draw(card(call));
+    expect(document.activeElement?.className).toBe('jp-Pernix-callHead');
+  });
+
+  it('that the user did not want is rejected, not failed', () => {
+    const call = callOf(WHOLE, 'c2');
+    const approval = call.approval && { ...call.approval, choice: 'reject_once' as const };
+    draw(<CallCard call={{ ...call, approval, execution: null, status: 'failed' }} />);
+    expect(host.querySelector('.jp-Pernix-chip')?.textContent).toBe('Rejected');
+    expect(host.querySelector('.jp-mod-failed')).toBeNull();
   });
 
   it('shows its code, its outputs and what became of the question', () => {
@@ -281,6 +303,24 @@ describe('the session list', () => {
     await type(field, 'Two');
     await press(field, 'Enter');
     expect(renamed).toEqual([['s1', 'Two']]);
+    expect(document.activeElement).toBe(named('Rename One'));
+  });
+
+  it('sets the focus on the next session when one is archived', async () => {
+    const archived: string[] = [];
+    draw(
+      <SessionList
+        sessions={[summary, { ...summary, session_id: 's2', title: 'Other', state: 'idle_ready' }]}
+        loaded
+        current={null}
+        onOpen={() => undefined}
+        onRename={() => undefined}
+        onArchive={id => archived.push(id)}
+      />
+    );
+    await click('Archive One');
+    expect(archived).toEqual(['s1']);
+    expect(document.activeElement?.textContent).toContain('Other');
   });
 });
 
@@ -341,6 +381,47 @@ describe('the models page', () => {
     expect(added).toEqual([
       { name: 'local-8000', base_url: 'http://127.0.0.1:8000/v1', model: '', api_key: '' }
     ]);
+  });
+
+  it('says why one does not work and what to do, and lets it be changed', async () => {
+    const saved: unknown[] = [];
+    const endpoint: EndpointInfo = {
+      name: 'work',
+      kind: 'openai',
+      base_url: 'http://models.test/v1',
+      model: 'm',
+      models: [],
+      protocol: null,
+      context_length: null,
+      has_key: true,
+      source: 'saved',
+      status: 'failed',
+      abilities: [{ name: 'key', ok: false, detail: 'the key was refused' }],
+      hint: 'check the API key of this endpoint',
+      default: false
+    };
+    draw(
+      page({
+        endpoints: [endpoint],
+        onAdd: body => {
+          saved.push(body);
+          return Promise.resolve(true);
+        }
+      })
+    );
+    expect(named('work').textContent).toContain('✗ key accepted: the key was refused');
+    expect(named('work').textContent).toContain('Check the API key of this endpoint');
+    await click('Change');
+    const key = host.querySelector<HTMLInputElement>('input[type=password]');
+    if (key === null) {
+      throw new Error('no field for the key');
+    }
+    await type(key, 'right');
+    await click('Save and test');
+    expect(saved).toEqual([
+      { name: 'work', base_url: 'http://models.test/v1', model: 'm', api_key: 'right' }
+    ]);
+    expect(named('Add a model').textContent).toContain('Add and test');
   });
 
   it('says how to get the embedded model when it is missing', () => {

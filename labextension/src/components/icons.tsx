@@ -46,6 +46,8 @@ export interface IconButtonProps {
   onClick: () => void;
   pressed?: boolean;
   disabled?: boolean;
+  /** Takes the focus when it appears. */
+  focused?: boolean;
 }
 
 /** A button that shows a sign and says its label to those who cannot see it. */
@@ -58,6 +60,7 @@ export function IconButton(props: IconButtonProps): React.JSX.Element {
       title={props.label}
       aria-pressed={props.pressed}
       disabled={props.disabled}
+      autoFocus={props.focused}
       onClick={props.onClick}
     >
       <Icon name={props.icon} />

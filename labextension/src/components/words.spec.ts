@@ -1,5 +1,17 @@
 import { SESSION_STATES, TERMINAL_CODES } from '../api/types.gen';
-import { ago, bytes, CODES, count, duration, plain, secondsBetween, STATES, usageWords } from './words';
+import {
+  ago,
+  bytes,
+  CODES,
+  count,
+  duration,
+  pictureWords,
+  plain,
+  secondsBetween,
+  sentence,
+  STATES,
+  usageWords
+} from './words';
 
 it('every state and every ending has words', () => {
   expect(Object.keys(STATES)).toEqual([...SESSION_STATES]);
@@ -31,4 +43,15 @@ it('amounts are short', () => {
 
 it('characters that turn or hide text are shown', () => {
   expect(plain('a\u202egpj.exe')).toBe('a\\u202egpj.exe');
+});
+
+it('pictures are described by the text that came with them', () => {
+  expect(pictureWords('<Figure size 640x480 with 1 Axes>')).toBe('Figure size 640x480 with 1 Axes');
+  expect(pictureWords(['a ', 'plot'])).toBe('a plot');
+  expect(pictureWords(undefined)).toBe('Picture without a description');
+});
+
+it('hints begin like sentences, commands stay as they are typed', () => {
+  expect(sentence('check the key')).toBe('Check the key');
+  expect(sentence('pip install x')).toBe('pip install x');
 });

@@ -80,6 +80,17 @@ export const CHOICES: Record<ApprovalChoice, { label: string; past: string }> = 
   reject_always: { label: 'Always reject', past: 'Rejected always' }
 };
 
+/** The words that came with a picture, for those who cannot see it. */
+export function pictureWords(plain: unknown): string {
+  const text = Array.isArray(plain) ? plain.join('') : typeof plain === 'string' ? plain : '';
+  return text.replace(/^<(.*)>$/s, '$1').slice(0, 500) || 'Picture without a description';
+}
+
+/** As a sentence begins, unless it begins with a command. */
+export function sentence(text: string): string {
+  return /^(pip|jupyter|http)\b/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 export function endpointWords(endpoint: EndpointInfo): string {
   if (endpoint.kind === 'tour') {
     return 'Recorded tour (not a model)';

@@ -5,11 +5,14 @@ import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import type { Mode } from '../api/types.gen';
 import { MODES } from '../components/words';
 import { BrowserStore } from '../panels/store';
+import { widen } from '../panels/widen';
 import { Workspace } from '../panels/workspace';
 import { WorkspaceModel } from '../panels/workspace/model';
 import { IRenderers, ISessions, IWorkspace } from '../tokens';
 
 const ID = 'jupyter_pernix:plugin';
+/** Pixels in which code and tables can be read. */
+const GOOD_WIDTH = 420;
 
 function isMode(value: unknown): value is Mode {
   return typeof value === 'string' && value in MODES;
@@ -41,7 +44,8 @@ export const workspace: JupyterFrontEndPlugin<IWorkspace> = {
       error => console.error('jupyter_pernix: its settings could not be read', error)
     );
     const setting = (key: string): unknown => settings?.composite[key];
-    const model = new WorkspaceModel(sessions, new BrowserStore(app.serviceManager.serverSettings.baseUrl), {
+    const store = new BrowserStore(app.serviceManager.serverSettings.baseUrl);
+    const model = new WorkspaceModel(sessions, store, {
       folder: () => (setting('followFileBrowser') === false ? '' : folderOf(files)),
       mode: () => {
         const mode = setting('mode');
@@ -56,6 +60,7 @@ export const workspace: JupyterFrontEndPlugin<IWorkspace> = {
     const widget = new Workspace(model, { openFile, kernels: () => kernelsOf(app) }, renderers);
     app.shell.add(widget, 'right', { rank: 500, type: 'Pernix' });
     restorer?.add(widget, widget.id);
+    widenOnce(app, widget, store);
     const face = faceOf(app, widget);
     const linked = new URLSearchParams(window.location.search).get('pernix');
     if (linked !== null) {
@@ -64,6 +69,20 @@ export const workspace: JupyterFrontEndPlugin<IWorkspace> = {
     return face;
   }
 };
+
+/** The first time that the panel is opened in this browser; what was restored keeps its size. */
+function widenOnce(app: JupyterFrontEnd, widget: Workspace, store: BrowserStore): void {
+  const onShown = () => {
+    widget.appeared.disconnect(onShown);
+    store.set('widened', 'yes');
+    requestAnimationFrame(() => widen(widget, GOOD_WIDTH));
+  };
+  void app.restored.then(() => {
+    if (store.get('widened') === '' && !widget.isDisposed) {
+      widget.appeared.connect(onShown);
+    }
+  });
+}
 
 /** The drive's name, if any, is no part of a path on the server. */
 function folderOf(files: IDefaultFileBrowser | null): string {

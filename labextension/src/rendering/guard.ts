@@ -87,6 +87,9 @@ function guardElement(element: Element): void {
   if (tag === 'input') {
     element.setAttribute('disabled', '');
   }
+  if (tag === 'img' && !element.hasAttribute('alt')) {
+    element.setAttribute('alt', 'Picture without a description');
+  }
 }
 
 function keptAttribute(element: Element, name: string, value: string): boolean {

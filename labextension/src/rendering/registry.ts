@@ -1,9 +1,12 @@
 import {
+  imageRendererFactory,
   type IRenderMimeRegistry,
+  RenderedImage,
   RenderMimeRegistry,
   standardRendererFactories
 } from '@jupyterlab/rendermime';
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
+import { pictureWords } from '../components/words';
 import { guard, withoutDiagrams } from './guard';
 
 /** JupyterLab's sanitiser, and after it our guard. */
@@ -22,6 +25,19 @@ class GuardedSanitizer implements IRenderMime.ISanitizer {
   }
 }
 
+/** A picture with its words. */
+class NamedImage extends RenderedImage {
+  override async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
+    await super.renderModel(model);
+    this.node.querySelector('img')?.setAttribute('alt', pictureWords(model.data['text/plain']));
+  }
+}
+
+const namedImages: IRenderMime.IRendererFactory = {
+  ...imageRendererFactory,
+  createRenderer: options => new NamedImage(options)
+};
+
 const RUNS_SCRIPTS = 'application/javascript';
 
 /**
@@ -31,7 +47,9 @@ const RUNS_SCRIPTS = 'application/javascript';
 export function guardedRegistry(base: IRenderMimeRegistry): IRenderMimeRegistry {
   const { markdownParser, latexTypesetter } = base;
   return new RenderMimeRegistry({
-    initialFactories: standardRendererFactories.filter(factory => !factory.mimeTypes.includes(RUNS_SCRIPTS)),
+    initialFactories: standardRendererFactories
+      .filter(factory => !factory.mimeTypes.includes(RUNS_SCRIPTS))
+      .map(factory => (factory === imageRendererFactory ? namedImages : factory)),
     sanitizer: new GuardedSanitizer(base.sanitizer),
     ...(latexTypesetter ? { latexTypesetter } : {}),
     ...(markdownParser

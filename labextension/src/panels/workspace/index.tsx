@@ -1,5 +1,6 @@
 import { ReactWidget } from '@jupyterlab/apputils';
 import type { Message } from '@lumino/messaging';
+import { type ISignal, Signal } from '@lumino/signaling';
 import * as React from 'react';
 import { RenderersContext, type Renderers } from '../../components/renderers';
 import { Body, type WorkspaceActions } from './body';
@@ -23,6 +24,11 @@ export class Workspace extends ReactWidget {
     model.sessions.changed.connect(this._label, this);
   }
 
+  /** Emitted each time that it comes into sight. */
+  get appeared(): ISignal<this, void> {
+    return this._appeared;
+  }
+
   override dispose(): void {
     if (!this.isDisposed) {
       this.model.sessions.changed.disconnect(this._label, this);
@@ -42,6 +48,7 @@ export class Workspace extends ReactWidget {
   protected override onAfterShow(message: Message): void {
     super.onAfterShow(message);
     this.model.appear();
+    this._appeared.emit();
   }
 
   protected override onActivateRequest(message: Message): void {
@@ -49,6 +56,8 @@ export class Workspace extends ReactWidget {
     const field = this.node.querySelector<HTMLElement>('textarea');
     (field ?? this.node.querySelector<HTMLElement>('button'))?.focus();
   }
+
+  private readonly _appeared = new Signal<this, void>(this);
 
   /** The tab says when somebody is waited for. */
   private _label(): void {
