@@ -70,7 +70,11 @@ class ConfigError(PernixError):
 
 
 class StoreError(PernixError):
-    """The session store cannot do what was asked."""
+    """The session store cannot do what was asked; ``hint`` says what the user can do."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        self.hint = hint
+        super().__init__(message)
 
 
 class StoreTooNew(StoreError):

@@ -24,6 +24,7 @@ from .surroundings import Surroundings
 
 log = logging.getLogger(__name__)
 
+_CLOSE_AGAIN_SECONDS = 2.0
 _NOT_BEGUN = "the server was stopped before this turn began"
 _WITHDRAWN = "withdrawn before it began"
 _GO_ON = (
@@ -158,6 +159,7 @@ class Session:
                 await self.log.append(*left)
 
     async def _carry(self, queued: QueuedTurn) -> None:
+        """Carry the turn to its end; while the store cannot take its end, the session is busy with trying again."""
         detail = "the turn was cancelled"
         code = TerminalCode.CANCELLED
         try:
@@ -174,13 +176,17 @@ class Session:
         finally:
             self._scope = None
             with anyio.CancelScope(shield=True):
-                await self._close(queued.turn_id, code=code, detail=detail)
+                closed = await self._close(queued.turn_id, code=code, detail=detail)
+        while not closed:
+            await anyio.sleep(_CLOSE_AGAIN_SECONDS)
+            closed = await self._close(queued.turn_id, code=code, detail=detail)
 
     def _host(self, queued: QueuedTurn) -> Host:
         return Host(queued, log=self.log, questions=self.questions, kernel=self.kernel, record=self.record)
 
-    async def _close(self, turn_id: TurnId, *, code: TerminalCode, detail: str) -> None:
-        """End in the log what the turn left open, if it did; after a turn that ended well this does nothing."""
+    async def _close(self, turn_id: TurnId, *, code: TerminalCode, detail: str) -> bool:
+        """End in the log what the turn left open, if it did; after a turn that ended well this does nothing. False: the store does
+        not take it now."""
         try:
             turn = (await self.log.fold()).turn(turn_id)
             assert turn is not None
@@ -194,5 +200,9 @@ class Session:
                 await self.record.write()
             if state is not SessionState.IDLE_READY:
                 await self.log.move("recovered", turn_id=turn_id)
-        except PernixError:  # The store is gone; the next start closes the turn.
+        except StoreError as exc:
+            log.error("session %s: turn %s could not be closed: %s", self.session_id, turn_id, exc)
+            return False
+        except PernixError:
             log.exception("session %s: turn %s could not be closed", self.session_id, turn_id)
+        return True

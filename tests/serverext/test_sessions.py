@@ -177,6 +177,30 @@ async def test_a_carrying_that_breaks_ends_its_turn_and_leaves_the_session_usabl
         assert (await finished(server, session, await server.submit(session, "two")))["code"] == "answered"
 
 
+async def test_a_turn_whose_end_could_not_be_stored_ends_as_soon_as_it_can(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jupyter_pernix.serverext.session._CLOSE_AGAIN_SECONDS", 0.02)
+    release = anyio.Event()
+
+    async def story(turn: Turn) -> None:
+        await release.wait()
+
+    async with serve(carry=Told(story)) as server:
+        session = await server.new_session()
+        turn = await server.submit(session, "one")
+        await started(server, session, turn)
+        store = (await server.extension.runtime()).store
+        await store._read(lambda cursor: cursor.execute("ALTER TABLE events RENAME TO away"))
+        release.set()
+        refused = await server.http.post("/sessions", json={})
+        assert (refused.status_code, "disk has room" in refused.json()["hint"]) == (503, True)
+        await store._read(lambda cursor: cursor.execute("ALTER TABLE away RENAME TO events"))
+        await server.wait_idle(session)
+        assert (await finished(server, session, turn))["code"] == "internal_error"
+        assert (await finished(server, session, await server.submit(session, "two")))["code"] == "answered"
+
+
 async def test_a_stopped_server_says_interrupted_and_the_session_can_be_resumed(serve: Serve) -> None:
     async with serve(carry=Told(forever)) as server:
         session = await server.new_session(title="x")

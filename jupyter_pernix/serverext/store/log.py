@@ -26,7 +26,7 @@ from ...events import (
 from ...ids import ApprovalId, SessionId
 from ...records import SessionState, SessionSummary
 from .views import SETTING_TYPES, Counts, Summaries
-from .writer import Receipt, Row, Writer
+from .writer import Receipt, Row, Writer, reading_failed
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -161,6 +161,11 @@ class EventStore:
             return await asyncio.get_running_loop().run_in_executor(self._reader, query, self._cursor)
         except RuntimeError as exc:
             raise StoreError("the store is closed") from exc
+        except Exception as exc:
+            failure = reading_failed(exc)
+            if failure is None:
+                raise
+            raise failure from exc
 
     def _row(self, event: Event | Unknown) -> tuple[Event | Unknown, Row]:
         event, body = _body(event)

@@ -6,6 +6,7 @@ callers pay for one commit. A request is answered on the event loop, after COMMI
 
 import asyncio
 import logging
+import os
 import queue
 import threading
 from collections.abc import Callable, Sequence
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 log = logging.getLogger(__name__)
+
+_MOVE_AWAY = (
+    "Move {path} (and {path}.wal, if there is one) somewhere else and restart the server: it begins a new store. "
+    "Keep the old file or put a backup in its place; the run notebooks are not touched."
+)
+_NO_ROOM = "See that the disk has room and can be written. What could not be stored was not done; running turns end once it can."
+_NO_READING = "Try again. If it happens again, restart the server; it says then whether the store can be opened."
 
 _GROUP_ROWS = 2000
 """A transaction takes no further request once it holds this many rows."""
@@ -85,18 +93,41 @@ def open_database(path: Path) -> "DuckDBPyConnection":
     except duckdb.IOException as exc:
         if "lock" in str(exc):
             raise StoreLocked(str(path), _holder(str(exc))) from exc
-        raise StoreError(f"{str(path)!r} cannot be opened: {exc}") from exc
+        raise _unusable(path, exc) from exc
     except (duckdb.Error, OSError) as exc:
-        raise StoreError(f"{str(path)!r} cannot be opened: {exc}") from exc
+        raise _unusable(path, exc) from exc
     try:
         migrate(connection, path=str(path))
     except duckdb.Error as exc:
         connection.close()
-        raise StoreError(f"{str(path)!r} cannot be brought to this version's schema: {exc}") from exc
+        raise StoreError(
+            f"{str(path)!r} cannot be brought to this version's schema: {exc}", hint=_MOVE_AWAY.format(path=path)
+        ) from exc
     except StoreError:
         connection.close()
         raise
     return connection
+
+
+def _unusable(path: Path, exc: Exception) -> StoreError:
+    """The file is left as it is: what is in it may still be of use."""
+    folder = path if path.is_dir() else path.parent
+    if path.is_file() and os.access(path, os.R_OK | os.W_OK) and os.access(folder, os.W_OK):
+        hint = _MOVE_AWAY.format(path=path)
+    else:
+        hint = (
+            f"See that this user may write to {str(folder)!r}, or set another data directory; then restart the server."
+        )
+    return StoreError(f"{str(path)!r} cannot be opened: {exc}", hint=hint)
+
+
+def reading_failed(exc: Exception) -> StoreError | None:
+    """The error that tells of a failed query; ``None``: it is no error of the database."""
+    import duckdb  # it is loaded: there has been a query
+
+    return (
+        StoreError(f"the store could not be read: {exc}", hint=_NO_READING) if isinstance(exc, duckdb.Error) else None
+    )
 
 
 def _holder(message: str) -> str:
@@ -186,7 +217,7 @@ class Writer:
         except Exception as exc:  # The edge of the thread: it must live on, and every caller must hear of it.
             log.exception("a transaction of %d events failed", len(rows))
             self._roll_back(connection)
-            failure = StoreError(f"the store could not write: {exc}")
+            failure = StoreError(f"the store could not write: {exc}", hint=_NO_ROOM)
             self._answer([(request, failure) for request in group])
             return
         self.last_seq = first + len(rows) - 1

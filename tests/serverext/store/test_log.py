@@ -240,8 +240,16 @@ async def test_a_file_of_a_newer_program_is_refused_and_left_as_it_was(path: Pat
 async def test_a_file_that_is_no_database_is_refused_with_its_name(path: Path) -> None:
     await anyio.Path(path.parent).mkdir(parents=True)
     await anyio.Path(path).write_bytes(b"not a database, but long enough to be read as one" * 200)
-    with pytest.raises(StoreError, match=r"pernix\.duckdb"):
+    with pytest.raises(StoreError, match=r"pernix\.duckdb") as caught:
         await EventStore.open(path)
+    assert caught.value.hint.startswith(f"Move {path} (and ")
+
+
+async def test_a_folder_in_the_place_of_the_file_is_said_to_be_in_the_way(path: Path) -> None:
+    await anyio.Path(path).mkdir(parents=True)
+    with pytest.raises(StoreError, match="cannot be opened") as caught:
+        await EventStore.open(path)
+    assert str(path) in caught.value.hint
 
 
 @asynccontextmanager
