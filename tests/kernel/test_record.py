@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import anyio.to_thread
 import nbformat
 import pytest
 from nbclient import NotebookClient
@@ -483,7 +482,7 @@ async def test_what_ran_is_recorded_converts_and_runs_again(python: Cells, tmp_p
     assert "data:image/png;base64," in page
 
     client = NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(path.parent)}})
-    again = await anyio.to_thread.run_sync(client.execute)
+    again = await client.async_execute()
     results = {cell.source: cell.outputs for cell in again.cells if cell.metadata.pernix.kind == "code"}
     assert results[codes[0]][0]["data"]["text/plain"] == "['a', '1', '2']"
     assert results[codes[1]][0]["ename"] == "ValueError"
