@@ -17,7 +17,7 @@ from ..livetext import neutral
 from ..records import Finding
 from .screen import paint
 
-_PACKAGES = ("jupyterlab", "jupyter_server", "ipykernel", "duckdb", "openai", "httpx", "msgspec")
+_PACKAGES = ("jupyterlab", "jupyter_server", "ipykernel", "duckdb", "httpx", "msgspec")
 _COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 _MARKS = {"ok": "✓", "warning": "!", "problem": "✗"}
 
