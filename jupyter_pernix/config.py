@@ -30,7 +30,7 @@ class EndpointSettings(Record, frozen=True):
     context_length: int | None = None
 
     def key(self, environ: Mapping[str, str]) -> str:
-        return self.api_key or (environ.get(self.api_key_env, "") if self.api_key_env else "")
+        return (self.api_key or (environ.get(self.api_key_env, "") if self.api_key_env else "")).strip()
 
 
 class Deadlines(Record, frozen=True):

@@ -42,9 +42,16 @@ def own_manager() -> AsyncMultiKernelManager:
 
 
 def kernel_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """What of this process's environment a kernel gets: all but the server's tokens, and without a matplotlib backend that
-    would keep figures from being shown."""
-    withheld = {"MPLBACKEND", "JUPYTER_TOKEN", "JPY_API_TOKEN", "JUPYTERHUB_API_TOKEN", "CONFIGPROXY_AUTH_TOKEN"}
+    """What of this process's environment a kernel gets: all but the server's tokens and the model's key, and without a matplotlib
+    backend that would keep figures from being shown."""
+    withheld = {
+        "OPENAI_API_KEY",
+        "MPLBACKEND",
+        "JUPYTER_TOKEN",
+        "JPY_API_TOKEN",
+        "JUPYTERHUB_API_TOKEN",
+        "CONFIGPROXY_AUTH_TOKEN",
+    }
     return {key: value for key, value in environ.items() if key not in withheld}
 
 

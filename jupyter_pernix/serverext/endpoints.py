@@ -36,6 +36,7 @@ TOUR = "tour"
 LOCAL = "local"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _URL = re.compile(r"https?://[^\s/?#]+[^\s?#]*", re.ASCII)
+_KEY = re.compile(r"[!-~]*")
 _CLOSE_SECONDS = 5.0
 _ADD_ONE = (
     "Add an endpoint (any OpenAI-compatible address), set OPENAI_API_KEY or OPENAI_BASE_URL before the server starts, "
@@ -158,7 +159,7 @@ class Endpoints:
     async def create(self, wanted: EndpointCreate) -> EndpointInfo:
         """Save an endpoint and probe it; one of the same name that was saved before is replaced.
 
-        :raises InvalidInput: if its name or address is none
+        :raises InvalidInput: if its name, address or key is none
         :raises Conflict: if the name is taken by the settings, the tour or the local model
         """
         if not _NAME.fullmatch(wanted.name):
@@ -167,13 +168,17 @@ class Endpoints:
             )
         if not _URL.fullmatch(wanted.base_url) or len(wanted.base_url) > 2000:
             raise InvalidInput("$.base_url", "an http:// or https:// address without query")
+        if "@" in wanted.base_url.split("/")[2]:
+            raise InvalidInput("$.base_url", "an address is shown to everyone; give the key in api_key instead")
+        if not _KEY.fullmatch(wanted.api_key.strip()):
+            raise InvalidInput("$.api_key", "a key has no spaces, line ends or other characters than ASCII")
         existing = self._entries.get(wanted.name)
         if wanted.name in (TOUR, LOCAL) or (existing is not None and existing.source in ("settings", "environment")):
             raise Conflict(f"the name {wanted.name!r} is taken by an endpoint that cannot be changed here")
         endpoint = EndpointSettings(
             base_url=wanted.base_url.rstrip("/"),
             model=wanted.model,
-            api_key=wanted.api_key,
+            api_key=wanted.api_key.strip(),
             kind=wanted.kind,
             protocol=wanted.protocol,
             context_length=wanted.context_length,

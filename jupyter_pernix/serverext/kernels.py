@@ -1,6 +1,7 @@
 """Kernels over the Jupyter server's own kernel manager, so that they show in Running; loaded when the first one is needed."""
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
 class LazyKernels:
     """``surroundings.Kernels``; costs nothing until a kernel is wanted."""
 
-    def __init__(self, kernel_manager: Any) -> None:
+    def __init__(self, kernel_manager: Any, *, withheld: Collection[str] = ()) -> None:
+        """``withheld``: variables that hold keys of endpoints; no kernel gets them."""
         self._kernel_manager = kernel_manager
+        self._withheld = frozenset(withheld)
         self.tasks: TaskGroup | None = None
         """Where started kernels are listened to between executions; without it late outputs wait for the next one."""
         self._kernels: Kernels | None = None
@@ -33,11 +36,12 @@ class LazyKernels:
         return self._kernels
 
     async def start(self, kernel_name: str, *, cwd: Path, side_file: SideFile, on_late: OnLate) -> Executor:
-        """A new kernel with this process's environment, but for the server's own keys.
+        """A new kernel with this process's environment, but for the keys of the server and of the endpoints.
 
         :raises KernelError: if it cannot be had
         """
-        executor = await self._loaded().start(kernel_name, cwd, os.environ, side_file=side_file, on_late=on_late)
+        environ = {name: value for name, value in os.environ.items() if name not in self._withheld}
+        executor = await self._loaded().start(kernel_name, cwd, environ, side_file=side_file, on_late=on_late)
         if self.tasks is not None:
             start_guarded(self.tasks, executor.attend)
         return executor

@@ -105,7 +105,8 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
         stack.callback(bus.close)
         bus.last_seq = store.last_seq
         endpoints = Endpoints(settings, folder=options.config_folder)
-        kernels = LazyKernels(options.kernel_manager)
+        keys = {endpoint.api_key_env for endpoint in settings.endpoints.values()}
+        kernels = LazyKernels(options.kernel_manager, withheld=keys)
         stack.push_async_callback(kernels.aclose)
         tasks = kernels.tasks = await stack.enter_async_context(anyio.create_task_group())
         local = Local(settings, endpoints, tasks)

@@ -166,7 +166,10 @@ class Session:
             with anyio.CancelScope() as self._scope:
                 history = await self.around.store.events(self.session_id)
                 await self.around.carry(self._host(queued), queued.turn_id, history)
-                code, detail = TerminalCode.INTERNAL_ERROR, "the turn ended without saying how"
+                code, detail = (
+                    TerminalCode.INTERNAL_ERROR,
+                    "the end of this turn could not be stored when it came; what was stored before is kept",
+                )
         except StoreError as exc:
             code, detail = TerminalCode.INTERNAL_ERROR, str(exc)
             log.error("session %s: %s", self.session_id, exc)

@@ -48,7 +48,8 @@ def test_a_return_code_is_put_in_words(code: int | None, sentence: str):
 
 
 def test_a_kernel_gets_no_token_and_no_foreign_backend():
-    environ = {"PATH": "/bin", "MPLBACKEND": "Agg", "JUPYTER_TOKEN": "secret", "JPY_API_TOKEN": "secret"}
+    secrets = dict.fromkeys(("JUPYTER_TOKEN", "JPY_API_TOKEN", "OPENAI_API_KEY"), "secret")
+    environ = {"PATH": "/bin", "MPLBACKEND": "Agg", **secrets}
     assert kernel_environment(environ) == {"PATH": "/bin"}
 
 

@@ -38,6 +38,11 @@ async def test_the_server_file_says_where_the_server_is_to_its_user_alone(serve:
     assert not path.exists()
 
 
+async def test_the_store_is_in_a_folder_of_its_user_alone(serve: Serve, tmp_path: Path) -> None:
+    async with serve():
+        assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
+
+
 async def test_a_second_server_on_one_store_says_who_holds_it_and_stays_passive(
     serve: Serve, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

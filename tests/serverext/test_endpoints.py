@@ -122,6 +122,7 @@ async def test_what_the_settings_give_is_not_changed_here(tmp_path: Path) -> Non
         ("x", "http://", "$.base_url"),
         ("x", "http://h/v1?key=1", "$.base_url"),
         ("x", "http://h/ v1", "$.base_url"),
+        ("x", "http://me:my-key@h/v1", "$.base_url"),
     ],
 )
 async def test_a_name_or_an_address_that_is_none_is_refused(
@@ -131,6 +132,23 @@ async def test_a_name_or_an_address_that_is_none_is_refused(
         await endpoints(tmp_path).create(EndpointCreate(name=name, base_url=base_url))
     assert caught.value.place == place
     assert not (tmp_path / "endpoints.json").exists()
+
+
+@pytest.mark.parametrize("key", ["two words", "line\nend", "clé", "nul\0"])
+async def test_a_key_that_is_none_is_refused_and_not_repeated(tmp_path: Path, key: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        await endpoints(tmp_path).create(EndpointCreate(name="x", base_url="http://h/v1", api_key=key))
+    assert (caught.value.place, key in str(caught.value)) == ("$.api_key", False)
+
+
+async def test_a_key_of_the_settings_that_is_none_is_a_failed_endpoint(tmp_path: Path) -> None:
+    settings = EndpointSettings(base_url="http://127.0.0.1:9/v1", model="m", protocol="tools", api_key="clé")
+    found = endpoints(tmp_path, Settings(endpoints={"mine": settings}))
+    info = await found.probe("mine")
+    assert (info.status, info.hint) == ("failed", "enter the key again")
+    with pytest.raises(ModelError, match="characters that no key has"):
+        async with found.model("mine"):
+            pass
 
 
 async def test_a_file_that_cannot_be_read_is_left_alone(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import anyio
 import pytest
+from traitlets.config import Config
 
 from jupyter_pernix.errors import KernelMissing
 from jupyter_pernix.ids import new_execution_id
@@ -51,7 +52,11 @@ async def test_a_sessions_kernel_lives_from_its_first_use_until_the_session_is_a
     for name in ("JUPYTER_TOKEN", "JPY_API_TOKEN", "JUPYTERHUB_API_TOKEN"):
         monkeypatch.setenv(name, "secret")
     monkeypatch.setenv("MPLBACKEND", "agg")
-    async with serve(carry=Told(run)) as server:
+    monkeypatch.setenv("MY_MODEL_KEY", "secret")
+    settings = root.parent / "config.toml"
+    settings.write_text('[endpoints.mine]\nbase_url = "http://127.0.0.1:9/v1"\napi_key_env = "MY_MODEL_KEY"\n')
+    config = Config({"PernixApp": {"settings_file": str(settings)}})
+    async with serve(carry=Told(run), config=config) as server:
         session = await server.new_session(space_root="space")
         assert await running_kernels(server) == 0
         assert await said(server, session, "import os; print(os.getcwd())") == str(root / "space")

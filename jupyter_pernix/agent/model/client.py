@@ -20,7 +20,7 @@ from ...records import JSON, Timings
 from .conversation import Conversation
 from .faults import classify_body
 from .history import mended
-from .http import checked_base_url, new_client, place, translated, without_key
+from .http import checked_base_url, checked_key, new_client, place, translated, without_key
 from .parts import Part, Reply, RequestSize, ToolSpec
 from .stream import ReplyReader
 from .written import ToolSchemas
@@ -40,7 +40,7 @@ class Endpoint:
     def __init__(self, base_url: str, *, key: str = "", deadlines: Deadlines | None = None) -> None:
         self.base_url = checked_base_url(base_url)
         self.deadlines = deadlines or Deadlines()
-        self._key = key
+        self._key = checked_key(key)
         self._client: httpx.AsyncClient | None = None
 
     def __repr__(self) -> str:

@@ -1,12 +1,13 @@
 """Connections to endpoints: one client an endpoint, foreign errors translated here and nowhere else. httpx loads on first use."""
 
 import ipaddress
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from ...errors import EndpointFailed, EndpointUnreachable, ModelError, StreamBroken
+from ...errors import EndpointFailed, EndpointRefused, EndpointUnreachable, ModelError, StreamBroken
 from .faults import masked
 
 if TYPE_CHECKING:
@@ -51,6 +52,16 @@ def checked_base_url(url: str) -> str:
             hint="write it like http://127.0.0.1:8000/v1",
         )
     return url.removesuffix("/chat/completions")
+
+
+def checked_key(key: str) -> str:
+    """:raises ModelError: if it cannot stand in a header; it is not shown"""
+    if not re.fullmatch(r"[!-~]*", key):
+        raise EndpointRefused(
+            "the API key of this endpoint holds characters that no key has, e.g. a space or a line end",
+            hint="enter the key again",
+        )
+    return key
 
 
 def new_client(base_url: str, *, key: str, connect: float) -> "httpx.AsyncClient":

@@ -85,7 +85,8 @@ def open_database(path: Path) -> "DuckDBPyConnection":
     import duckdb
 
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        # What is said in sessions is for their user alone.
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         connection = duckdb.connect(
             str(path),
             config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "threads": 2},
