@@ -24,6 +24,7 @@ export function Endpoints(props: EndpointsProps): React.JSX.Element {
   const models = props.endpoints.filter(entry => entry.kind !== 'tour');
   const usable = models.some(entry => entry.status !== 'failed');
   const [changing, setChanging] = React.useState<EndpointInfo | null>(null);
+  const [changed, setChanged] = React.useState(false);
   const tour = <TourCard onTour={props.onTour} disabled={props.busy !== ''} />;
   return (
     <div className="jp-Pernix-endpoints">
@@ -51,7 +52,16 @@ export function Endpoints(props: EndpointsProps): React.JSX.Element {
         </section>
       )}
       <Discoveries {...props} />
-      <AddForm key={changing?.name ?? ''} changes={changing} onEnd={() => setChanging(null)} {...props} />
+      <AddForm
+        key={changing?.name ?? ''}
+        changes={changing}
+        focused={changed}
+        onEnd={() => {
+          setChanging(null);
+          setChanged(true);
+        }}
+        {...props}
+      />
       <Local {...props} />
       {usable && tour}
     </div>
@@ -232,11 +242,14 @@ function nameFrom(url: string): string {
 interface FormProps extends EndpointsProps {
   /** The endpoint that is being changed; null is a new one. */
   changes: EndpointInfo | null;
+  /** Takes the focus when it appears. */
+  focused: boolean;
   onEnd: () => void;
 }
 
 function AddForm(props: FormProps): React.JSX.Element {
   const { changes, onEnd } = props;
+  const address = React.useRef<HTMLInputElement>(null);
   const [values, setValues] = React.useState(() =>
     changes === null
       ? EMPTY
@@ -250,7 +263,10 @@ function AddForm(props: FormProps): React.JSX.Element {
     const saved = await props.onAdd({ ...values, base_url: values.base_url.trim(), name });
     if (saved) {
       setValues(EMPTY);
-      onEnd();
+      address.current?.focus({ preventScroll: true });
+      if (changes !== null) {
+        onEnd();
+      }
     }
   };
   return (
@@ -262,7 +278,8 @@ function AddForm(props: FormProps): React.JSX.Element {
             className="jp-Pernix-input"
             type="url"
             required
-            autoFocus={changes !== null}
+            ref={address}
+            autoFocus={changes !== null || props.focused}
             placeholder="http://127.0.0.1:8000/v1"
             value={values.base_url}
             onChange={set('base_url')}

@@ -422,6 +422,7 @@ describe('the models page', () => {
       { name: 'work', base_url: 'http://models.test/v1', model: 'm', api_key: 'right' }
     ]);
     expect(named('Add a model').textContent).toContain('Add and test');
+    expect(document.activeElement?.getAttribute('type')).toBe('url');
   });
 
   it('says how to get the embedded model when it is missing', () => {
