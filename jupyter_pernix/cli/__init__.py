@@ -26,6 +26,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit code: of a turn, its terminal code's (``records.EXIT_CODES``); 1 for a failure, 2 for bad usage, 130 for Ctrl-C."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         # Answers may hold characters that the terminal's encoding lacks.
         reconfigure = getattr(stream, "reconfigure", None)
@@ -45,6 +46,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever read our output has seen enough; stdout is closed so that the interpreter does not flush it again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read our output has seen enough.
+        _drop_stdout()
         return 0
+    except OSError as exc:
+        _drop_stdout()
+        print(f"jupyter pernix: {exc.strerror or exc}", file=sys.stderr)
+        return 1
+
+
+def _drop_stdout() -> None:
+    """So that the interpreter does not flush it again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _open_closed_streams() -> None:
+    """A command that was started with a closed stream (``>&-``) writes to nowhere, not into the next file that is opened."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - it lives as long as the command

@@ -47,7 +47,7 @@ class Follow:
             timer.daemon = True
             timer.start()
         try:
-            with sigterm_as_interrupt():
+            with signals_as_interrupt():
                 return self._until_interrupted()
         finally:
             if timer is not None:
@@ -57,9 +57,15 @@ class Follow:
         try:
             return self._read()
         except KeyboardInterrupt:
-            self.screen.note("stopping the turn; press Ctrl-C again to leave without waiting", "yellow")
+            with contextlib.suppress(OSError):  # the terminal itself may be gone
+                self.screen.note("stopping the turn; press Ctrl-C again to leave without waiting", "yellow")
             self.client.cancel(self.session_id, self.turn_id)
             return self._read()
+        except OSError:
+            # Nobody sees any more what the turn does.
+            with contextlib.suppress(ServerError):
+                self.client.cancel(self.session_id, self.turn_id)
+            raise
 
     def _time_over(self) -> None:
         self.timed_out = True
@@ -165,14 +171,20 @@ def _drop_typed_ahead() -> None:
 
 
 @contextlib.contextmanager
-def sigterm_as_interrupt() -> Iterator[None]:
-    """A polite kill stops the turn as Ctrl-C does, instead of leaving it to run on."""
+def signals_as_interrupt() -> Iterator[None]:
+    """A polite kill, and a terminal that is closed, stop the turn as Ctrl-C does, instead of leaving it to run on. A command that was
+    started with ``nohup`` goes on without its terminal."""
 
     def interrupt(number: int, frame: Any) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {getattr(signal, name): signal.getsignal(getattr(signal, name)) for name in names}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler or signal.SIG_DFL)

@@ -11,7 +11,7 @@ from .. import headless
 from ..client import JSON, Client
 from ..livetext import neutral
 from .connection import UsageError, connected
-from .follow import sigterm_as_interrupt
+from .follow import signals_as_interrupt
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -65,7 +65,7 @@ def start_command(options: argparse.Namespace) -> int:
         raise UsageError(f"{str(options.path)!r} is not a file")
     client, server = headless.connect(Path())
     try:
-        with sigterm_as_interrupt():
+        with signals_as_interrupt():
             ready = _started(client, str(path), options.context_length)
             if ready and server is not None:
                 print("Ctrl-C stops it. It serves every `jupyter pernix run` meanwhile.", file=sys.stderr)

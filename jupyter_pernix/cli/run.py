@@ -40,7 +40,16 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def _common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", dest="as_json", help="print the stored events, one a line")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="stop the turn after this long (exit code 9)")
+    parser.add_argument(
+        "--timeout", type=_seconds, metavar="SECONDS", help="stop the turn after this long (exit code 9)"
+    )
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not seconds > 0:
+        raise ValueError(text)
+    return seconds
 
 
 def run_command(options: argparse.Namespace) -> int:

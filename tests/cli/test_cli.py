@@ -174,7 +174,7 @@ def test_a_turn_that_takes_too_long_is_stopped(lab: Lab, script: Any):
     assert lab.client().session(session_of(done.stderr))["turns"][0]["code"] == "cancelled"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_stops_the_turn(lab: Lab, script: Any, number: signal.Signals):
     script({"text": "Never said.", "first_token_ms": 60_000})
     process = subprocess.Popen(
@@ -189,6 +189,31 @@ def test_an_interrupt_stops_the_turn(lab: Lab, script: Any, number: signal.Signa
     assert [json.loads(line)["code"] for line in rest.splitlines() if '"turn.finished"' in line] == ["cancelled"]
 
 
+def test_a_turn_whose_output_nobody_reads_any_more_is_stopped(lab: Lab, script: Any):
+    script({"text": "word " * 5000, "tps": 100})
+    process = subprocess.Popen(
+        [*COMMAND, "run", "Be long", "--title", "Unread"], cwd=lab.root, env=lab.environ, stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    process.stdout.read(4)
+    process.stdout.close()
+    assert process.wait(30) == 0
+    (session_id,) = [one["session_id"] for one in lab.client().sessions() if one["title"] == "Unread"]
+    assert wait_event(lab.client(), session_id, "turn.finished")["code"] == "cancelled"
+
+
+@pytest.mark.parametrize(
+    ("redirection", "code", "said"), [(">&-", 0, ""), ("> /dev/full", 1, "No space left on device")]
+)
+def test_an_output_that_cannot_be_written_is_no_traceback(
+    lab: Lab, script: Any, redirection: str, code: int, said: str
+):
+    script({"text": "Hello."})
+    command = f"{' '.join(COMMAND)} run Hello {redirection}"
+    done = subprocess.run(["bash", "-c", command], cwd=lab.root, env=lab.environ, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, "Traceback" in done.stderr, said in done.stderr) == (code, False, True)
+
+
 def test_a_folder_elsewhere_is_refused_with_what_to_do(lab: Lab, tmp_path: Path):
     done = pernix(lab, "run", "Hello", cwd=tmp_path)
     assert done.returncode == 2
@@ -197,7 +222,15 @@ def test_a_folder_elsewhere_is_refused_with_what_to_do(lab: Lab, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["run"], ["run", ""], ["run", "x", "--mode", "mad"], ["run", "x", "--model", "m"]]
+    "arguments",
+    [
+        [],
+        ["run"],
+        ["run", ""],
+        ["run", "x", "--mode", "mad"],
+        ["run", "x", "--model", "m"],
+        ["run", "x", "--timeout", "-1"],
+    ],
 )
 def test_bad_usage_is_exit_code_2(lab: Lab, arguments: list[str]):
     assert pernix(lab, *arguments).returncode == 2
