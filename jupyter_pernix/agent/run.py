@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 
 from ..config import Deadlines
-from ..errors import ContextOverflow, InvalidTransition, ModelError
+from ..errors import ContextOverflow, InvalidTransition, ModelError, PernixError, RateLimited
 from ..events import MessageCompleted, ProblemNoticed, Stored, TurnFinished, TurnStarted
 from ..ids import TurnId
 from ..ports import Clock, TurnHost
@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 _CLOSING_DEADLINE = 30.0
 
 NO_MODEL = "No model is set up, so nothing could be asked."
+TRY_LATER = "Go on with a new message when the endpoint works again, or use another one."
+TRY_ANOTHER = "Try again, or use another model or endpoint."
 NO_MODEL_HINT = "Add an endpoint (any OpenAI-compatible server), let the panel look for one on this machine, serve a GGUF file, or take the tour."
 
 
@@ -84,8 +86,7 @@ class Run:
         except Exception as exc:
             # the edge of a turn: an error of ours must not leave a session that never becomes idle
             log.exception("turn %s failed", self._turn_id)
-            detail = f"An internal error ended the turn: {type(exc).__name__}: {exc}"
-            ending = Ending(code=TerminalCode.INTERNAL_ERROR, detail=detail, hint="The server's log has the details.")
+            ending = _broken(exc)
         return await self._close(ending, cancelled=False)
 
     # ---- the loop ---------------------------------------------------------------------------------------------------
@@ -128,7 +129,7 @@ class Run:
             except ContextOverflow as exc:
                 return _overflow(exc)
             except ModelError as exc:
-                return Ending(code=TerminalCode.MODEL_FAILED, detail=f"{str(exc).rstrip('.')}.", hint=exc.hint)
+                return _failed(exc)
             await steps.store(step, *calls.take(step))
             self._spending.spend(step.reply.usage, prompt_bytes=step.size.prompt_bytes)
             ending = await self._after(step, calls)
@@ -238,6 +239,22 @@ class Run:
             context_length=None if model is None else model.context_length,
             budget=self._budget,
         )
+
+
+def _broken(error: Exception) -> Ending:
+    """What is wrong outside (the store, the space's folder) is said as it is; anything else is a fault of ours."""
+    if isinstance(error, PernixError) and not isinstance(error, InvalidTransition):
+        hint = str(getattr(error, "hint", ""))
+        return Ending(code=TerminalCode.INTERNAL_ERROR, detail=f"{str(error).rstrip('.')}.", hint=hint)
+    detail = f"An internal error ended the turn: {type(error).__name__}: {error}"
+    return Ending(code=TerminalCode.INTERNAL_ERROR, detail=detail, hint="The server's log has the details.")
+
+
+def _failed(error: ModelError) -> Ending:
+    hint = error.hint or (TRY_LATER if error.retryable else TRY_ANOTHER)
+    if isinstance(error, RateLimited) and error.retry_after:
+        hint = f"It asks to wait {error.retry_after:.0f} s. {hint}"
+    return Ending(code=TerminalCode.MODEL_FAILED, detail=f"{str(error).rstrip('.')}.", hint=hint)
 
 
 def _overflow(error: ContextOverflow) -> Ending:

@@ -12,7 +12,7 @@ import anyio
 import anyio.lowlevel
 
 from ..agent.states import REASONS, Reason, advance
-from ..errors import InvalidTransition
+from ..errors import Conflict, InvalidTransition
 from ..events import Event, SessionStateChanged, Stored
 from ..fold import SessionFold
 from ..ids import SessionId, TurnId
@@ -42,7 +42,18 @@ class SessionLog:
 
     @property
     def space(self) -> Path:
-        return (self.around.root / self.summary.space_root).resolve()
+        """:raises Conflict: if a link leads out of the server's root by now"""
+        return self.inside(self.summary.space_root)
+
+    def inside(self, relative: str) -> Path:
+        """A path below the server's root, links resolved; it need not exist.
+
+        :raises Conflict: if links lead out of the root
+        """
+        path = (self.around.root / relative).resolve()
+        if not path.is_relative_to(self.around.root):
+            raise Conflict(f"{relative!r} leads out of the server's root by a link")
+        return path
 
     def saw(self, stored: Stored) -> None:
         if self._fold is not None:

@@ -33,13 +33,13 @@ class SessionRecord:
 
     async def write(self) -> None:
         """Write the run notebook from the log; a failure is noticed in the log and on the screen, nothing more."""
-        path = self._log.around.root / self._log.summary.record_path
         with anyio.CancelScope(shield=True):
             try:
                 with anyio.fail_after(_SECONDS):
                     if not self._log.space.is_dir():
                         # A space that the user has removed is not made again for the sake of its record.
                         raise NotFound("folder", str(self._log.space))
+                    path = self._log.inside(self._log.summary.record_path)
                     history = await self._log.around.store.events(self._log.session_id)
                     await anyio.to_thread.run_sync(
                         self._log.around.write_record, self._log.session_id, history, path, abandon_on_cancel=True

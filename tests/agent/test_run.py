@@ -6,8 +6,16 @@ from pathlib import Path
 import pytest
 from agent.acting import Acting, answer
 
+from jupyter_pernix.agent.run import TRY_LATER
 from jupyter_pernix.agent.testing import Executes, FakeExecutor, Says, ScriptedModel, call, printed, unreadable_call
-from jupyter_pernix.errors import ContextOverflow, EndpointRefused, RateLimited, StreamBroken, ToolsUnsupported
+from jupyter_pernix.errors import (
+    ContextOverflow,
+    EndpointRefused,
+    RateLimited,
+    StoreError,
+    StreamBroken,
+    ToolsUnsupported,
+)
 from jupyter_pernix.events import (
     MessageCompleted,
     MessageDelta,
@@ -223,6 +231,23 @@ async def test_a_rate_limit_is_waited_for_as_long_as_it_asks_and_not_for_ever(ac
     assert acting.clock.slept == [7.0, 7.0, 7.0]
     assert len(acting.model.requests) == 4
     assert len(acting.of(StepStarted)) == 1
+
+
+async def test_a_wait_that_is_too_long_is_told_to_the_user(acting: Acting) -> None:
+    await acting.say([Says(error=RateLimited("slow down", retry_after=600.0))])
+
+    assert acting.clock.slept == []
+    assert acting.of(ProblemNoticed)[0].hint == f"It asks to wait 600 s. {TRY_LATER}"
+
+
+async def test_a_store_that_cannot_write_is_named_with_what_to_do(acting: Acting) -> None:
+    def broken(_: object) -> Says:
+        raise StoreError("the store could not write", hint="Make room.")
+
+    finished = await acting.say([broken])
+
+    assert (finished.code, finished.detail) == (TerminalCode.INTERNAL_ERROR, "the store could not write.")
+    assert acting.of(ProblemNoticed)[0].hint == "Make room."
 
 
 async def test_a_refused_key_is_not_tried_again(acting: Acting) -> None:

@@ -1,5 +1,6 @@
 """Sessions and turns over HTTP, with turns that are told instead of thought."""
 
+import json
 from pathlib import Path
 
 import anyio
@@ -298,6 +299,31 @@ async def test_a_space_is_a_folder_below_the_root_whatever_it_is_called(serve: S
             summary = await server.post("/sessions", {"space_root": given}, status=201)
             assert summary["space_root"] == space
             assert summary["record_path"].startswith(f"{space}/pernix-runs/".lstrip("/"))
+
+
+@pytest.mark.parametrize("linked", ["space", "space/pernix-runs"])
+async def test_a_folder_that_became_a_way_out_is_neither_worked_nor_written_in(
+    serve: Serve, root: Path, tmp_path: Path, linked: str
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (root / "space").mkdir()
+
+    async def look(turn: Turn) -> None:
+        await turn.say(str(turn.host.space))
+
+    async with serve(carry=Told(look)) as server:
+        session = await server.new_session(space_root="space")
+        if linked == "space":
+            (root / "space").rmdir()
+        (root / linked).symlink_to(outside)
+        await server.submit(session, "one")
+        events = await server.wait_idle(session)
+    assert any(
+        "leads out of the server's root by a link" in event["text"] for event in of_type(events, "problem.noticed")
+    )
+    assert str(outside) not in json.dumps(events)
+    assert list(outside.iterdir()) == []
 
 
 @pytest.mark.parametrize("given", ["..", "a/../..", "out", "missing", "file.txt", "a\0b", "x" * 5000, "loop"])

@@ -2,7 +2,7 @@
 can keep Python's matcher busy for ever, and only a process can be ended then.
 
 Reads one JSON object from its arguments: root, path, pattern, ignored, hits, line; writes JSON lines: ``[path, number, text]`` and
-last ``{"files": …, "more": …}``.
+last ``{"files": …, "more": …, "large": …}``, where ``large`` counts the files that were left out for their size.
 """
 
 import json
@@ -27,11 +27,16 @@ def files_below(top: Path, ignored: set[str]) -> Iterator[Path]:
                 yield path
 
 
-def text_of(path: Path) -> str | None:
-    """The text of a file; ``None`` if it is too large, binary or cannot be read."""
+def is_large(path: Path) -> bool:
     try:
-        if path.stat().st_size > LARGEST:
-            return None
+        return path.stat().st_size > LARGEST
+    except OSError:
+        return False
+
+
+def text_of(path: Path) -> str | None:
+    """The text of a file; ``None`` if it is binary or cannot be read."""
+    try:
         content = path.read_bytes()
     except OSError:
         return None
@@ -42,8 +47,11 @@ def search(asked: dict[str, object], write: "Write") -> None:
     pattern = re.compile(str(asked["pattern"]))
     root, limit, longest = str(asked["root"]), int(str(asked["hits"])), int(str(asked["line"]))
     ignored = set(json.loads(str(asked["ignored"])))
-    files = hits = 0
+    files = hits = large = 0
     for path in files_below(Path(str(asked["path"])), ignored):
+        if is_large(path):
+            large += 1
+            continue
         text = text_of(path)
         if text is None:
             continue
@@ -52,10 +60,10 @@ def search(asked: dict[str, object], write: "Write") -> None:
             if pattern.search(line):
                 hits += 1
                 if hits > limit:
-                    write({"files": files, "more": True})
+                    write({"files": files, "more": True, "large": large})
                     return
                 write([os.path.relpath(path, root), number, line[:longest]])
-    write({"files": files, "more": False})
+    write({"files": files, "more": False, "large": large})
 
 
 class Write:

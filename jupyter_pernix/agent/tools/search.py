@@ -17,6 +17,7 @@ from ..policy.broker import Targets
 from ..policy.scope import Located
 from .base import Arguments, Tool, ToolContext, ToolResult
 from .environment import cleaned
+from .grep import LARGEST
 from .ignored import IGNORED
 from .process import Output, run_process
 
@@ -50,8 +51,10 @@ def _listing(located: Located, pattern: str) -> str:
         raise ToolRetry(f"The folder {located.name!r} {there}.")
     lines: list[str] = []
     for count, line in enumerate(_walk(located, pattern)):
-        if len(lines) == _MOST_FILES or count == _WALK:
+        if len(lines) == _MOST_FILES:
             return "\n".join([*lines, f"[… more than {_MOST_FILES} files; give a folder or a pattern]"])
+        if count == _WALK:
+            return "\n".join([*lines, f"[… only the first {_WALK:,} files were looked at; give a folder]"])
         if line:
             lines.append(line)
     matching = f" that match {pattern!r}" if pattern else ""
@@ -118,7 +121,7 @@ async def _search(context: ToolContext, args: SearchFiles) -> ToolResult:
 
 def _hits(text: str, pattern: str, where: str, *, late: bool, deadline: float) -> str:
     lines: list[str] = []
-    files, more = 0, False
+    files, more, large = 0, False, 0
     for line in text.splitlines():
         try:
             value: Any = json.loads(line)
@@ -128,12 +131,17 @@ def _hits(text: str, pattern: str, where: str, *, late: bool, deadline: float) -
             path, number, found = cast(list[object], value)
             lines.append(f"{path}:{number}: {found}")
         else:
-            files, more = value["files"], value["more"]
+            files, more, large = value["files"], value["more"], value["large"]
     if late:
         lines.append(f"[the search was ended after {deadline:g} s; give a folder or a simpler pattern]")
     elif more:
         lines.append(f"[… more than {_MOST_HITS} lines match; give a folder or a narrower pattern]")
-    return "\n".join(lines) or f"No line matches {pattern!r} in {files} files of {where!r}."
+    found = "\n".join(lines) or f"No line matches {pattern!r} in {files} files of {where!r}."
+    return (
+        f"{found}\n[{large} files of more than {LARGEST:,} bytes were not searched; use run_code for them]"
+        if large
+        else found
+    )
 
 
 LIST = Tool(

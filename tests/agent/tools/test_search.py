@@ -2,9 +2,11 @@ import os
 from pathlib import Path
 
 import anyio
+import pytest
 from agent.acting import Acting, answer
 
 from jupyter_pernix.agent.testing import Says, call
+from jupyter_pernix.agent.tools import search
 from jupyter_pernix.records import Budget
 
 
@@ -51,6 +53,14 @@ async def test_a_list_is_bounded_and_says_so(acting: Acting) -> None:
     assert lines[-1] == "[… more than 400 files; give a folder or a pattern]"
 
 
+async def test_a_walk_is_bounded_and_says_so(acting: Acting, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "_WALK", 2)
+    fill(acting.space)
+    assert await result(acting, "list_files", pattern="c.py") == (
+        "[… only the first 2 files were looked at; give a folder]"
+    )
+
+
 async def test_what_cannot_be_listed_is_said(acting: Acting) -> None:
     fill(acting.space)
     assert await result(acting, "list_files", path="none") == "The folder 'none' does not exist."
@@ -67,6 +77,16 @@ async def test_matching_lines_come_with_file_and_number(acting: Acting) -> None:
     assert await result(acting, "search_files", pattern="name", path="pkg") == "pkg/c.py:1: name = 'pkg/c.py'"
     assert await result(acting, "search_files", pattern="name", path="b.py") == "b.py:1: name = 'b.py'"
     assert await result(acting, "search_files", pattern="absent") == "No line matches 'absent' in 3 files of '.'."
+
+
+async def test_files_that_are_too_large_to_search_are_counted(acting: Acting) -> None:
+    fill(acting.space)
+    with (acting.space / "large.csv").open("wb") as file:
+        file.truncate(5_000_001)
+    assert await result(acting, "search_files", pattern="absent") == (
+        "No line matches 'absent' in 3 files of '.'.\n"
+        "[1 files of more than 5,000,000 bytes were not searched; use run_code for them]"
+    )
 
 
 async def test_hits_are_bounded_in_number_and_length(acting: Acting) -> None:
