@@ -290,3 +290,17 @@ async def test_a_killed_process_loses_nothing_that_it_acknowledged(path: Path, a
     assert [one.seq for one in stored] == list(range(1, len(stored) + 1))
     assert len(stored) % 2 == 0, "the two events of one request are stored together or not at all"
     assert len(stored) >= max(seqs)
+
+
+async def test_a_start_after_a_kill_leaves_no_log_to_be_read_again(path: Path) -> None:
+    wal = anyio.Path(f"{path}.wal")
+    async with appending(path) as (process, told):
+        await told.receive()
+        process.kill()
+        await process.wait()
+    assert (await wal.stat()).st_size > 0
+    store = await EventStore.open(path)
+    left = (await wal.stat()).st_size if await wal.exists() else 0
+    stored = await store.events()
+    await store.aclose()
+    assert (left, bool(stored)) == (0, True)
