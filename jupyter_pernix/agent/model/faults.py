@@ -119,21 +119,28 @@ _LIMITS = (
     r"prompt cannot exceed (\d[\d,]*)",
 )
 _VLLM_TOOLS = "start vLLM with --enable-auto-tool-choice --tool-call-parser <the parser for this model>"
+_OTHER_MODEL = (
+    "choose a model that can call tools; where the server enforces JSON schemas, "
+    "`jupyter pernix endpoints add … --protocol actions` does too"
+)
 _NO_TOOLS: tuple[tuple[str, str], ...] = (
     (r"--enable-auto-tool-choice|--tool-call-parser", _VLLM_TOOLS),
     (r"requires? --jinja|--jinja flag", "start llama-server with --jinja"),
     (
         r"(?:does not|doesn.t) support (?:tool|function)",
-        "choose a model that can call tools, or set the protocol to actions",
+        _OTHER_MODEL,
     ),
-    (r"no endpoints found that support tool", "choose a model that can call tools, or set the protocol to actions"),
+    (
+        r"no endpoints found that support tool",
+        _OTHER_MODEL,
+    ),
     (
         r"(?:tool|function)[ _-]?(?:use|call(?:ing|s)?|choice)\b.{0,60}(?:not (?:supported|enabled|available)|unsupported|is disabled)",
-        "choose a model that can call tools, or set the protocol to actions",
+        _OTHER_MODEL,
     ),
     (
         r"[`'\"]?tools[`'\"]? (?:is|are) not supported",
-        "choose a model that can call tools, or set the protocol to actions",
+        _OTHER_MODEL,
     ),
 )
 _PARAM = re.compile(
@@ -240,7 +247,7 @@ def _tool_schema_rule(complaint: Complaint, words: str, wait: float | None) -> M
         status=complaint.status,
         kind="bad_tool_schema",
         place=(found[1] or "" if found else "") or complaint.param,
-        hint="set the protocol of this endpoint to actions",
+        hint="where the server enforces JSON schemas, add the endpoint with --protocol actions",
     )
 
 
