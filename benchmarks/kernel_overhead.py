@@ -12,6 +12,7 @@ import statistics
 import tempfile
 import time
 from pathlib import Path
+from typing import cast
 
 import anyio
 from jupyter_client.asynchronous.client import AsyncKernelClient
@@ -57,7 +58,8 @@ async def main(cells: int, rounds: int) -> None:
     manager = own_manager()
     kernels = Kernels(manager)
     executor = await kernels.start("python3", Path(tempfile.gettempdir()), os.environ)
-    client = manager.get_kernel(executor.kernel_id).client()
+    # An AsyncMultiKernelManager has asynchronous kernels; its annotations do not say so.
+    client = cast(AsyncKernelClient, manager.get_kernel(executor.kernel_id).client())
     client.start_channels()
     await client.wait_for_ready(timeout=60)
     floor: list[float] = []
