@@ -29,6 +29,7 @@ export function Composer(props: ComposerProps): React.JSX.Element {
   const busy = view.state !== 'idle_ready';
   const stopping = view.state === 'cancelling' || view.state === 'finalizing';
 
+  // The draft is taken over when another session is shown; its later values are what was typed here.
   React.useEffect(() => setText(draft), [view.session_id]); // eslint-disable-line react-hooks/exhaustive-deps
   React.useEffect(() => field.current?.focus(), [props.focus]);
   useHeightOfText(field, text);
