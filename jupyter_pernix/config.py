@@ -15,7 +15,50 @@ from typing import Any, cast
 import msgspec
 
 from .errors import ConfigError
-from .records import Budget, EndpointKind, Mode, Record
+from .records import NO_LIMITS, Budget, EndpointKind, Mode, Record
+
+
+class Price(Record, frozen=True):
+    """What a million tokens cost. ``cached``: those that the endpoint had already; ``None``: as much as others."""
+
+    prompt: float
+    completion: float
+    cached: float | None = None
+    currency: str = "USD"
+
+
+class RoleSettings(Record, frozen=True):
+    """Which endpoint a role uses. ``model`` "": the endpoint's own. ``options`` go before the endpoint's."""
+
+    endpoint: str = ""
+    model: str = ""
+    options: dict[str, Any] = {}
+
+
+class Roles(Record, frozen=True):
+    """``primary`` carries turns; "" is the session's endpoint, or the default. ``background`` makes titles, plans, summaries and
+    carries workers; without one there are no titles and plans, and summaries are made by the primary. ``backup`` takes over when
+    the primary fails for good; without one the turn ends."""
+
+    primary: RoleSettings = RoleSettings()
+    background: RoleSettings = RoleSettings()
+    backup: RoleSettings = RoleSettings()
+
+
+class Retry(Record, frozen=True):
+    """How often a failed request is made (the first try included), and the longest single wait in seconds."""
+
+    attempts: int = 4
+    first_wait: float = 1.0
+    ceiling: float = 60.0
+
+
+class Compaction(Record, frozen=True):
+    """``threshold``: the part of the context that may be full before the input is made shorter; 0 turns it off, except when the
+    endpoint refuses. ``keep``: the part of the context that recent messages keep."""
+
+    threshold: float = 0.8
+    keep: float = 0.3
 
 
 class EndpointSettings(Record, frozen=True):
@@ -28,6 +71,9 @@ class EndpointSettings(Record, frozen=True):
     kind: EndpointKind = "openai"
     protocol: str = "auto"
     context_length: int | None = None
+    price: "Price | None" = None
+    options: dict[str, Any] = {}
+    """Further fields of each request, e.g. ``temperature`` or ``max_tokens``."""
 
     def key(self, environ: Mapping[str, str]) -> str:
         return (self.api_key or (environ.get(self.api_key_env, "") if self.api_key_env else "")).strip()
@@ -43,6 +89,8 @@ class Deadlines(Record, frozen=True):
     execution: float = 1800.0
     shell: float = 600.0
     interrupt: float = 5.0
+    silence: float = 900.0
+    """A turn that has shown no sign of life for so long, with nothing running that has a deadline of its own, is ended."""
 
 
 class Settings(Record, frozen=True):
@@ -58,6 +106,16 @@ class Settings(Record, frozen=True):
     model_folders: list[str] = []
     """Folders to look for GGUF files in, besides the usual caches."""
     budget: Budget = Budget()
+    """Of one turn."""
+    session_budget: Budget = NO_LIMITS
+    """Of all turns of a session together."""
+    roles: Roles = Roles()
+    scout: bool = True
+    """Plan a substantive turn by the background role before it begins."""
+    titles: bool = True
+    """Let the background role write the titles of sessions."""
+    retry: Retry = Retry()
+    compaction: Compaction = Compaction()
     deadlines: Deadlines = Deadlines()
     endpoints: dict[str, EndpointSettings] = {}
 

@@ -23,6 +23,9 @@ from .records import (
     ModelProtocol,
     Origin,
     Place,
+    Plan,
+    Purpose,
+    Role,
     SessionState,
     TerminalCode,
     Timings,
@@ -49,13 +52,17 @@ class SessionCreated(EventBase, frozen=True, tag="session.created"):
     kernel_name: str
     place: Place
     origin: Origin
+    budget: Budget | None = None
+    parent: SessionId | None = None
 
 
 class SessionRenamed(EventBase, frozen=True, tag="session.renamed"):
-    """``record_path``: where the run notebook will be from now on; "" leaves it. It moves only while no file has been written."""
+    """``record_path``: where the run notebook will be from now on; "" leaves it. It moves only while no file has been written.
+    ``by``: ``host`` took the title from the first message, ``model`` wrote it; neither replaces a title that the user gave."""
 
     title: str
     record_path: str = ""
+    by: Literal["user", "host", "model"] = "user"
 
 
 class SessionConfigured(EventBase, frozen=True, tag="session.configured"):
@@ -64,6 +71,7 @@ class SessionConfigured(EventBase, frozen=True, tag="session.configured"):
     mode: Mode | None = None
     endpoint: str | None = None
     kernel_name: str | None = None
+    budget: Budget | None = None
 
 
 class SessionStateChanged(EventBase, frozen=True, tag="session.state_changed"):
@@ -87,6 +95,13 @@ class TurnSubmitted(EventBase, frozen=True, tag="turn.submitted"):
     origin: Origin
 
 
+class TurnEdited(EventBase, frozen=True, tag="turn.edited"):
+    """The user changed a message that still waited for its turn."""
+
+    turn_id: TurnId
+    text: str
+
+
 class TurnStarted(EventBase, frozen=True, tag="turn.started"):
     turn_id: TurnId
     mode: Mode
@@ -97,42 +112,117 @@ class TurnStarted(EventBase, frozen=True, tag="turn.started"):
     budget: Budget
 
 
+class TurnResumed(EventBase, frozen=True, tag="turn.resumed"):
+    """A turn that an earlier server left paused, or waiting for a person, goes on in this one. Variables of its kernel are gone."""
+
+    turn_id: TurnId
+    text: str
+
+
 class TurnFinished(EventBase, frozen=True, tag="turn.finished"):
-    """The turn is over; ``detail`` says why in words unless it was answered. A turn that never started can be finished too."""
+    """The turn is over; ``detail`` says why in words unless it was answered. A turn that never started can be finished too.
+    ``cost``: ``None`` unless every step has a price."""
 
     turn_id: TurnId
     code: TerminalCode
     detail: str
     usage: Usage
+    cost: float | None = None
 
 
 class StepStarted(EventBase, frozen=True, tag="step.started"):
-    """A request goes to the model. ``prompt_bytes`` of it, of which ``prefix_bytes`` repeat the previous request exactly."""
+    """A request goes to the model. ``prompt_bytes`` of it, of which ``prefix_bytes`` repeat the previous request exactly.
+    Only steps with the purpose ``act`` are part of the conversation; the others are requests beside it. ``turn_id`` ``None``:
+    between turns (a compaction that the user asked for, a title)."""
 
-    turn_id: TurnId
+    turn_id: TurnId | None
     step_id: StepId
     index: int
     endpoint: str
     model: str
     prompt_bytes: int
     prefix_bytes: int
+    role: Role = "primary"
+    purpose: Purpose = "act"
+
+
+class StepRetryScheduled(EventBase, frozen=True, tag="step.retry_scheduled"):
+    """The request failed and is made again after ``seconds``. ``attempt`` of ``attempts`` comes next; ``asked``: the server named the time."""
+
+    turn_id: TurnId | None
+    step_id: StepId
+    attempt: int
+    attempts: int
+    seconds: float
+    asked: bool
+    text: str
+    hint: str = ""
+
+
+class StepFallbackTaken(EventBase, frozen=True, tag="step.fallback_taken"):
+    """The role's endpoint failed for good, so this step and the rest of the turn go to the backup; ``text`` says why."""
+
+    turn_id: TurnId | None
+    step_id: StepId
+    endpoint: str
+    model: str
+    failed_endpoint: str
+    failed_model: str
+    text: str
 
 
 class StepFinished(EventBase, frozen=True, tag="step.finished"):
-    """The model's answer is complete. ``prefix_share``: part of the request that repeated the previous one, ``None`` for the first."""
+    """The model's answer is complete, or the request was given up (``finish_reason`` ``"failed"``). ``prefix_share``: part of the
+    request that repeated the previous one, ``None`` for the first. ``cost``: ``None`` without a configured price."""
 
-    turn_id: TurnId
+    turn_id: TurnId | None
     step_id: StepId
     usage: Usage
     timings: Timings
     prefix_share: float | None
     finish_reason: str
+    cost: float | None = None
+
+
+class ContextCompacted(EventBase, frozen=True, tag="context.compacted"):
+    """The model's input was made shorter; the log keeps everything. What events up to ``upto_seq`` had put into it is replaced:
+    ``outputs``: the results of tool calls up to there by one line each; ``summary``: all of it by ``summary``.
+
+    ``kept``: what is told word for word beside the summary (the user's rules, open tasks, files changed). ``dropped`` says in words
+    what is no longer there. Token counts are the host's estimates of the whole input."""
+
+    turn_id: TurnId | None
+    level: Literal["outputs", "summary"]
+    upto_seq: int
+    summary: str
+    kept: list[str]
+    dropped: str
+    tokens_before: int
+    tokens_after: int
+
+
+class PlanUpdated(EventBase, frozen=True, tag="plan.updated"):
+    turn_id: TurnId
+    plan: Plan
+
+
+class InstructionsRead(EventBase, frozen=True, tag="instructions.read"):
+    """A file with instructions as it is from this turn on. ``text`` "" with a digest: it stands in the system part of the session.
+    ``digest`` "": the file is gone."""
+
+    turn_id: TurnId
+    name: str
+    digest: str
+    text: str
 
 
 class MessageCompleted(EventBase, frozen=True, tag="message.completed"):
+    """``corrections``: what the host's record says against the text, or what the text leaves out; every face shows them before it."""
+
     turn_id: TurnId
     step_id: StepId
     text: str
+    corrections: list[str] = []
 
 
 class ThoughtCompleted(EventBase, frozen=True, tag="thought.completed"):
@@ -245,6 +335,26 @@ class FileChanged(EventBase, frozen=True, tag="file.changed"):
     change: FileChange
 
 
+class WorkerSpawned(EventBase, frozen=True, tag="worker.spawned"):
+    """A call was handed to a session of its own."""
+
+    turn_id: TurnId
+    call_id: CallId
+    worker_id: SessionId
+    title: str
+    task: str
+
+
+class WorkerReported(EventBase, frozen=True, tag="worker.reported"):
+    """However the worker ended, its session says so here."""
+
+    turn_id: TurnId
+    call_id: CallId
+    worker_id: SessionId
+    code: TerminalCode
+    answer: str
+
+
 class ProblemNoticed(EventBase, frozen=True, tag="problem.noticed"):
     """Something went wrong that did not end the turn, or the reason why one ended; ``hint`` says what to do."""
 
@@ -260,10 +370,17 @@ Event = (
     | SessionStateChanged
     | SessionArchived
     | TurnSubmitted
+    | TurnEdited
     | TurnStarted
+    | TurnResumed
     | TurnFinished
     | StepStarted
+    | StepRetryScheduled
+    | StepFallbackTaken
     | StepFinished
+    | ContextCompacted
+    | PlanUpdated
+    | InstructionsRead
     | MessageCompleted
     | ThoughtCompleted
     | ToolCallRequested
@@ -276,6 +393,8 @@ Event = (
     | ExecutionOutput
     | ExecutionFinished
     | FileChanged
+    | WorkerSpawned
+    | WorkerReported
     | ProblemNoticed
 )
 

@@ -9,12 +9,15 @@ from collections.abc import Iterable
 from .events import (
     ApprovalRequested,
     ApprovalResolved,
+    ContextCompacted,
     Event,
     ExecutionFinished,
     ExecutionOutput,
     ExecutionStarted,
     FileChanged,
+    InstructionsRead,
     MessageCompleted,
+    PlanUpdated,
     PolicyDecided,
     ProblemNoticed,
     SessionArchived,
@@ -22,25 +25,32 @@ from .events import (
     SessionCreated,
     SessionRenamed,
     SessionStateChanged,
+    StepFallbackTaken,
     StepFinished,
+    StepRetryScheduled,
     StepStarted,
     Stored,
     ThoughtCompleted,
     ToolCallFinished,
     ToolCallRequested,
     ToolCallStarted,
+    TurnEdited,
     TurnFinished,
+    TurnResumed,
     TurnStarted,
     TurnSubmitted,
     Unknown,
+    WorkerReported,
+    WorkerSpawned,
 )
-from .ids import CallId, ExecutionId, SessionId, TurnId
+from .ids import CallId, ExecutionId, SessionId, StepId, TurnId
 from .records import (
     JSON,
     ApprovalView,
     CallView,
     ExecutionView,
     MessageView,
+    NoticeView,
     OutputOp,
     ProblemView,
     SessionState,
@@ -48,6 +58,9 @@ from .records import (
     StepView,
     ThoughtView,
     TurnView,
+    Usage,
+    Waiting,
+    WorkerView,
 )
 
 
@@ -65,6 +78,19 @@ def apply_output(outputs: list[JSON], op: OutputOp | ExecutionOutput) -> None:
             output["text"] = str(output.get("text", "")) + op.text
 
 
+def _plus(one: int | None, two: int | None) -> int | None:
+    return two if one is None else one if two is None else one + two
+
+
+def total(one: Usage, two: Usage) -> Usage:
+    """The sum; a number that neither side knows stays unknown."""
+    return Usage(
+        prompt_tokens=_plus(one.prompt_tokens, two.prompt_tokens),
+        completion_tokens=_plus(one.completion_tokens, two.completion_tokens),
+        cached_tokens=_plus(one.cached_tokens, two.cached_tokens),
+    )
+
+
 class SessionFold:
     """Folds one session's stored events, one after the other, into ``view``."""
 
@@ -73,6 +99,7 @@ class SessionFold:
         self._turns: dict[TurnId, TurnView] = {}
         self._calls: dict[CallId, CallView] = {}
         self._executions: dict[ExecutionId, ExecutionView] = {}
+        self._steps: dict[StepId, StepView] = {}
 
     @classmethod
     def of(cls, session_id: SessionId, log: Iterable[Stored]) -> "SessionFold":
@@ -112,8 +139,14 @@ class SessionFold:
                 turn = self._turns.get(event.turn_id) if event.turn_id else None
                 if turn is not None:
                     turn.items.append(ProblemView(text=event.text, hint=event.hint))
+            case StepStarted() | StepRetryScheduled() | StepFallbackTaken() | StepFinished():
+                self._step(stored, event)
+            case ContextCompacted():
+                self._compacted(event)
             case ToolCallStarted() | ToolCallFinished() | PolicyDecided() | FileChanged():
                 self._call(event)
+            case WorkerSpawned() | WorkerReported():
+                self._worker(event)
             case ApprovalRequested() | ApprovalResolved():
                 self._approval(stored, event)
             case ExecutionStarted() | ExecutionOutput() | ExecutionFinished():
@@ -130,6 +163,7 @@ class SessionFold:
                 view.title, view.mode, view.endpoint = event.title, event.mode, event.endpoint
                 view.kernel_name, view.place = event.kernel_name, event.place
                 view.space_root, view.record_path = event.space_root, event.record_path
+                view.budget, view.parent = event.budget, event.parent
                 view.created_at = view.state_since = stored.recorded_at
                 view.state = SessionState.IDLE_READY
             case SessionRenamed():
@@ -139,8 +173,10 @@ class SessionFold:
                 view.mode = event.mode if event.mode is not None else view.mode
                 view.endpoint = event.endpoint if event.endpoint is not None else view.endpoint
                 view.kernel_name = event.kernel_name if event.kernel_name is not None else view.kernel_name
+                view.budget = event.budget if event.budget is not None else view.budget
             case SessionStateChanged():
                 view.state, view.state_since = event.after, stored.recorded_at
+                view.waiting = None
             case SessionArchived():
                 view.archived = event.archived
             case _:
@@ -151,17 +187,23 @@ class SessionFold:
             case TurnStarted():
                 turn.started_at, turn.mode, turn.model = stored.recorded_at, event.mode, event.model
                 self.view.context_length = event.context_length
+            case TurnEdited():
+                turn.text = event.text
+            case TurnResumed():
+                turn.items.append(NoticeView(kind="resumed", text=event.text))
             case TurnFinished():
                 turn.finished_at, turn.code = stored.recorded_at, event.code
-                turn.detail, turn.usage = event.detail, event.usage
-            case StepStarted():
-                turn.steps.append(
-                    StepView(step_id=event.step_id, index=event.index, endpoint=event.endpoint, model=event.model)
-                )
-            case StepFinished():
-                self._step_finished(turn, event)
+                turn.detail, turn.usage, turn.cost = event.detail, event.usage, event.cost
+            case PlanUpdated():
+                turn.plan = event.plan
+            case InstructionsRead():
+                if event.text or not event.digest:
+                    said = "changed" if event.digest else "is gone"
+                    turn.items.append(NoticeView(kind="instructions", text=f"{event.name} {said}."))
             case MessageCompleted():
-                turn.items.append(MessageView(step_id=event.step_id, text=event.text))
+                turn.items.append(
+                    MessageView(step_id=event.step_id, text=event.text, corrections=list(event.corrections))
+                )
             case ThoughtCompleted():
                 turn.items.append(ThoughtView(step_id=event.step_id, text=event.text))
             case ToolCallRequested():
@@ -180,13 +222,70 @@ class SessionFold:
             case _:
                 raise AssertionError(event)
 
-    def _step_finished(self, turn: TurnView, event: StepFinished) -> None:
-        for step in turn.steps:
-            if step.step_id == event.step_id:
-                step.usage, step.timings = event.usage, event.timings
-                step.prefix_share, step.finish_reason = event.prefix_share, event.finish_reason
-        if event.usage.prompt_tokens is not None:
-            self.view.context_tokens = event.usage.prompt_tokens + (event.usage.completion_tokens or 0)
+    def _step(self, stored: Stored, event: StepStarted | StepRetryScheduled | StepFallbackTaken | StepFinished) -> None:
+        turn = self._turns.get(event.turn_id) if event.turn_id else None
+        if turn is None and event.turn_id is not None:
+            return
+        self.view.waiting = None
+        match event:
+            case StepStarted():
+                step = StepView(
+                    step_id=event.step_id,
+                    index=event.index,
+                    endpoint=event.endpoint,
+                    model=event.model,
+                    role=event.role,
+                    purpose=event.purpose,
+                )
+                self._steps[event.step_id] = step
+                if turn is not None:
+                    turn.steps.append(step)
+            case StepRetryScheduled():
+                self.view.waiting = Waiting(text=event.text, since=stored.recorded_at, seconds=event.seconds)
+                if turn is not None:
+                    turn.items.append(NoticeView(kind="retry", text=event.text, hint=event.hint))
+            case StepFallbackTaken():
+                step = self._steps.get(event.step_id)
+                if step is not None:
+                    step.endpoint, step.model, step.role = event.endpoint, event.model, "backup"
+                if turn is not None:
+                    turn.items.append(NoticeView(kind="fallback", text=event.text))
+            case StepFinished():
+                self._step_finished(event)
+
+    def _step_finished(self, event: StepFinished) -> None:
+        view, step = self.view, self._steps.get(event.step_id)
+        if step is None:
+            return
+        step.usage, step.timings = event.usage, event.timings
+        step.prefix_share, step.finish_reason = event.prefix_share, event.finish_reason
+        step.cost = event.cost
+        view.usage = total(view.usage, event.usage)
+        if event.cost is not None:
+            view.cost = (view.cost or 0.0) + event.cost
+        if step.purpose == "act" and event.usage.prompt_tokens is not None:
+            view.context_tokens = event.usage.prompt_tokens + (event.usage.completion_tokens or 0)
+
+    def _compacted(self, event: ContextCompacted) -> None:
+        """Between turns it is told at the end of the last one."""
+        self.view.context_tokens = event.tokens_after
+        turn = self._turns.get(event.turn_id) if event.turn_id else None
+        if turn is None and self.view.turns:
+            turn = self.view.turns[-1]
+        if turn is not None:
+            text = f"The conversation was made shorter: {event.tokens_before:,} → {event.tokens_after:,} tokens."
+            turn.items.append(NoticeView(kind="compaction", text=text, hint=event.dropped))
+
+    def _worker(self, event: WorkerSpawned | WorkerReported) -> None:
+        call = self._calls.get(event.call_id)
+        if call is None:
+            return
+        match event:
+            case WorkerSpawned():
+                call.worker = WorkerView(worker_id=event.worker_id, title=event.title)
+            case WorkerReported():
+                if call.worker is not None and call.worker.worker_id == event.worker_id:
+                    call.worker.code, call.worker.answer = event.code, event.answer
 
     def _call(self, event: ToolCallStarted | ToolCallFinished | PolicyDecided | FileChanged) -> None:
         call = self._calls.get(event.call_id)

@@ -2,11 +2,11 @@
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from .events import Delta, Event, Stored
-from .ids import ExecutionId, SessionId
-from .records import ApprovalAnswer, ApprovalChoice, ExecutionResult, Mode, OutputOp, Place
+from .ids import ApprovalId, ExecutionId, SessionId
+from .records import ApprovalAnswer, ApprovalChoice, ExecutionResult, Mode, OutputOp, Place, TerminalCode
 
 OutputSink = Callable[[OutputOp], Awaitable[None]]
 
@@ -40,6 +40,14 @@ class Executor(Protocol):
     async def aclose(self) -> None:
         """Let go of the kernel; shut it down if it was started here. May be called twice."""
         ...
+
+
+class WorkerAnswer(NamedTuple):
+    """How a worker ended, always: ``answer`` is what it said, or why it has no answer."""
+
+    session_id: SessionId
+    code: TerminalCode
+    answer: str
 
 
 class TurnHost(Protocol):
@@ -80,6 +88,33 @@ class TurnHost(Protocol):
 
     async def ask(self, *, call_id: str, question: str, detail: str, choices: list[ApprovalChoice]) -> ApprovalAnswer:
         """Store the question, wait for a person, store the answer; the session is ``awaiting_user`` meanwhile."""
+        ...
+
+    @property
+    def pause_wanted(self) -> bool:
+        """The user asked for a pause; a Run looks between two steps."""
+        ...
+
+    async def pause(self) -> None:
+        """Between two steps: make the session ``paused`` and wait until it is resumed. Call it when ``pause_wanted``."""
+        ...
+
+    @property
+    def is_worker(self) -> bool:
+        """This session works for another one; it cannot delegate."""
+        ...
+
+    async def delegate(self, *, call_id: str, title: str, task: str) -> WorkerAnswer:
+        """Hand ``task`` to a session of its own and wait for its end; both are stored. The session is ``awaiting_workers`` while any
+        worker runs. Cancelling stops the worker. What the worker spends counts against this turn's and session's budget.
+
+        :raises ToolError: if this session may not delegate
+        """
+        ...
+
+    @property
+    def instructions_folder(self) -> Path | None:
+        """The user's own folder of instructions (SOUL.md, RULES.md, SESSIONS.md)."""
         ...
 
     async def executor(self) -> Executor:

@@ -16,12 +16,16 @@ JSON = dict[str, Any]
 Mode = Literal["ask", "plan", "edit", "auto"]
 Origin = Literal["panel", "magic", "cli", "api", "tour"]
 ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "fetch", "think", "other"]
-CallStatus = Literal["pending", "in_progress", "completed", "failed", "cancelled"]
+CallStatus = Literal["pending", "in_progress", "completed", "failed", "cancelled", "unknown"]
+"""``unknown``: the program ended while the call ran, and whether it had its effect could not be found out."""
 ApprovalChoice = Literal["allow_once", "allow_session", "allow_always", "reject_once", "reject_always"]
 Verdict = Literal["allow", "ask", "refuse"]
 Place = Literal["own", "attached", "in_cell"]
 ExecutionStatus = Literal["ok", "error", "aborted", "cancelled", "timeout", "dead", "restarted", "not_run"]
 ModelProtocol = Literal["tools", "actions", "chat"]
+Role = Literal["primary", "background", "backup"]
+Purpose = Literal["act", "scout", "summary", "title"]
+"""What a model request is for: a step of the turn, its plan, a summary of older turns, the session's title."""
 EndpointKind = Literal["openai", "ollama", "vllm", "sglang", "llama.cpp", "lmstudio", "local", "tour"]
 
 
@@ -50,6 +54,8 @@ class TerminalCode(StrEnum):
     BUDGET_ROUNDS = "budget_rounds"
     BUDGET_TOKENS = "budget_tokens"
     BUDGET_TIME = "budget_time"
+    BUDGET_COST = "budget_cost"
+    BUDGET_LINES = "budget_lines"
     NO_MODEL = "no_model"
     MODEL_FAILED = "model_failed"
     CONTEXT_OVERFLOW = "context_overflow"
@@ -67,6 +73,8 @@ EXIT_CODES: dict[TerminalCode, int] = {
     TerminalCode.BUDGET_TOKENS: 8,
     TerminalCode.BUDGET_TIME: 9,
     TerminalCode.INTERRUPTED: 10,
+    TerminalCode.BUDGET_COST: 11,
+    TerminalCode.BUDGET_LINES: 12,
     TerminalCode.CANCELLED: 130,
 }
 """Exit code of ``jupyter pernix run`` for each ending; 2 is bad usage, as in every shell tool."""
@@ -92,11 +100,33 @@ class Timings(Record, frozen=True):
 
 
 class Budget(Record, frozen=True):
-    """Limits of one turn; ``None`` is no limit. Checked before the spend."""
+    """Limits of one turn, or of a whole session; ``None`` is no limit. Checked before the spend.
+
+    ``cost`` is in the currency of the endpoint's price and needs one. ``changed_lines`` counts lines added and removed.
+    """
 
     rounds: int | None = 60
     tokens: int | None = None
     seconds: float | None = 3600.0
+    cost: float | None = None
+    changed_lines: int | None = None
+
+
+NO_LIMITS = Budget(rounds=None, seconds=None)
+
+
+class PlanStep(Record, frozen=True):
+    text: str
+    status: Literal["pending", "in_progress", "completed"] = "pending"
+
+
+class Plan(Record, frozen=True):
+    """How a turn is meant to go. ``by``: who made it."""
+
+    approach: str
+    steps: list[PlanStep] = []
+    tools: list[str] = []
+    by: Literal["scout", "agent"] = "scout"
 
 
 # ---- requests -----------------------------------------------------------------------------------------------------------
@@ -112,6 +142,8 @@ class SessionCreate(Record, frozen=True):
     kernel_name: str = ""
     origin: Origin = "api"
     place: Place = "own"
+    budget: Budget | None = None
+    """Limits over all turns of the session."""
 
 
 class SessionPatch(Record, frozen=True):
@@ -122,14 +154,23 @@ class SessionPatch(Record, frozen=True):
     mode: Mode | None = None
     endpoint: str | None = None
     kernel_name: str | None = None
+    budget: Budget | None = None
 
 
 class TurnCreate(Record, frozen=True):
-    """``can_ask`` false: nobody can answer a question during this turn; what would be asked is refused instead."""
+    """``can_ask`` false: nobody can answer a question during this turn; what would be asked is refused instead.
+    ``budget``: instead of the one in the settings."""
 
     text: str
     origin: Origin = "api"
     can_ask: bool = True
+    budget: Budget | None = None
+
+
+class TurnPatch(Record, frozen=True):
+    """A new text for a message that still waits for its turn."""
+
+    text: str
 
 
 class TurnAccepted(Record, frozen=True):
@@ -215,6 +256,8 @@ class SessionSummary(Record, frozen=True):
     last_seq: int
     open_approvals: int = 0
     turns: int = 0
+    parent: SessionId | None = None
+    """The session that this one works for."""
 
 
 class Ability(Record, frozen=True):
@@ -352,11 +395,24 @@ class CallView(View, tag="call"):
     result: str = ""
     side_file: str = ""
     duration: float | None = None
+    worker: "WorkerView | None" = None
+
+
+class WorkerView(View):
+    """A session that does a part of this one's work. ``code`` ``None``: it is not done."""
+
+    worker_id: SessionId
+    title: str
+    code: TerminalCode | None = None
+    answer: str = ""
 
 
 class MessageView(View, tag="message"):
+    """``corrections`` are shown before the text."""
+
     step_id: StepId
     text: str
+    corrections: list[str] = []
 
 
 class ThoughtView(View, tag="thought"):
@@ -369,7 +425,23 @@ class ProblemView(View, tag="problem"):
     hint: str = ""
 
 
-Item = MessageView | ThoughtView | CallView | ProblemView
+class NoticeView(View, tag="notice"):
+    """Something that the host did and says aloud."""
+
+    kind: Literal["retry", "fallback", "compaction", "instructions", "resumed"]
+    text: str
+    hint: str = ""
+
+
+class Waiting(View):
+    """What a session waits for that is neither the model's words nor a person: ``seconds`` from ``since``."""
+
+    text: str
+    since: datetime
+    seconds: float
+
+
+Item = MessageView | ThoughtView | CallView | ProblemView | NoticeView
 
 
 class StepView(View):
@@ -377,9 +449,12 @@ class StepView(View):
     index: int
     endpoint: str
     model: str
+    role: Role = "primary"
+    purpose: Purpose = "act"
     usage: Usage | None = None
     timings: Timings | None = None
     prefix_share: float | None = None
+    cost: float | None = None
     finish_reason: str = ""
 
 
@@ -397,6 +472,9 @@ class TurnView(View):
     code: TerminalCode | None = None
     detail: str = ""
     usage: Usage | None = None
+    cost: float | None = None
+    """``None``: at least one of its steps has no price."""
+    plan: Plan | None = None
     items: list[Item] = []
     steps: list[StepView] = []
 
@@ -419,4 +497,11 @@ class SessionView(View):
     last_seq: int = 0
     context_tokens: int | None = None
     context_length: int | None = None
+    parent: SessionId | None = None
+    budget: Budget | None = None
+    usage: Usage = Usage()
+    """Of all finished steps."""
+    cost: float | None = None
+    """Of all finished steps that have a price."""
+    waiting: Waiting | None = None
     turns: list[TurnView] = []

@@ -19,6 +19,7 @@ Reason = Literal[
     "workers_done",
     "compaction_started",
     "compaction_done",
+    "settled",
     "pause_asked",
     "step_ended",
     "resumed",
@@ -56,7 +57,10 @@ TRANSITIONS: dict[SessionState, dict[Reason, SessionState]] = {
     _S.PAUSE_REQUESTED: {
         "step_ended": _S.PAUSED,
         "resumed": _S.PROCESSING,
+        "scout_started": _S.SCOUTING,
         "approval_requested": _S.AWAITING_USER,
+        "workers_started": _S.AWAITING_WORKERS,
+        "compaction_started": _S.COMPACTING,
         "cancel_asked": _S.CANCELLING,
         "turn_ending": _S.FINALIZING,
         "recovered": _S.IDLE_READY,
@@ -80,6 +84,7 @@ TRANSITIONS: dict[SessionState, dict[Reason, SessionState]] = {
     },
     _S.COMPACTING: {
         "compaction_done": _S.PROCESSING,
+        "settled": _S.IDLE_READY,
         "cancel_asked": _S.CANCELLING,
         "turn_ending": _S.FINALIZING,
         "recovered": _S.IDLE_READY,

@@ -5,8 +5,9 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from ...config import Price
 from ...ids import SessionId
-from ...records import JSON, ModelProtocol, Timings, Usage
+from ...records import JSON, ModelProtocol, Role, Timings, Usage
 from .conversation import Conversation
 
 
@@ -95,7 +96,16 @@ class Model(Protocol):
     def protocol(self) -> ModelProtocol: ...
 
     @property
-    def context_length(self) -> int | None: ...
+    def context_length(self) -> int | None:
+        """In tokens, as configured, told by the endpoint or learnt from a refusal; ``None``: unknown."""
+        ...
+
+    @property
+    def price(self) -> Price | None: ...
+
+    def learn_limit(self, tokens: int) -> None:
+        """The endpoint has refused a request and named its limit: ``context_length`` from now on."""
+        ...
 
     def size(self, conversation: Conversation) -> RequestSize:
         """What the next ``stream`` of this conversation will send."""
@@ -108,5 +118,16 @@ class Model(Protocol):
 
         Iteration ends with one ``Reply``, or raises ``ModelError`` (from entering or from the iteration); after an error
         nothing of what was yielded counts. Retries are made by the caller.
+        """
+        ...
+
+
+class Models(Protocol):
+    """The models of one turn, by role; each is connected when it is first asked for, and closed by whoever made this."""
+
+    async def get(self, role: Role) -> Model | None:
+        """The same object each time; ``None``: the role is not configured, which for ``primary`` cannot be.
+
+        :raises ModelError: if its endpoint cannot be used, with what to do
         """
         ...

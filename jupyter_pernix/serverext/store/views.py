@@ -42,6 +42,7 @@ def summary_after(summary: SessionSummary | None, stored: Stored) -> SessionSumm
             created_at=stored.recorded_at,
             updated_at=stored.recorded_at,
             last_seq=stored.seq,
+            parent=event.parent,
         )
     if summary is None:
         return None
