@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from .events import Delta, Event, Stored
-from .ids import ApprovalId, ExecutionId, SessionId
+from .ids import ExecutionId, SessionId
 from .records import ApprovalAnswer, ApprovalChoice, ExecutionResult, Mode, OutputOp, Place, TerminalCode
 
 OutputSink = Callable[[OutputOp], Awaitable[None]]
