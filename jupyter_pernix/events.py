@@ -27,6 +27,7 @@ from .records import (
     Purpose,
     Role,
     SessionState,
+    Spent,
     TerminalCode,
     Timings,
     ToolKind,
@@ -88,11 +89,13 @@ class SessionArchived(EventBase, frozen=True, tag="session.archived"):
 
 
 class TurnSubmitted(EventBase, frozen=True, tag="turn.submitted"):
-    """The user's message is safe; its turn waits for its place in the queue."""
+    """The user's message is safe; its turn waits for its place in the queue. ``can_ask``, ``budget``: as in ``TurnCreate``."""
 
     turn_id: TurnId
     text: str
     origin: Origin
+    can_ask: bool = True
+    budget: Budget | None = None
 
 
 class TurnEdited(EventBase, frozen=True, tag="turn.edited"):
@@ -346,13 +349,14 @@ class WorkerSpawned(EventBase, frozen=True, tag="worker.spawned"):
 
 
 class WorkerReported(EventBase, frozen=True, tag="worker.reported"):
-    """However the worker ended, its session says so here."""
+    """However the worker ended, its session says so here. ``spent`` counts against the budgets of the turn and the session."""
 
     turn_id: TurnId
     call_id: CallId
     worker_id: SessionId
     code: TerminalCode
     answer: str
+    spent: Spent = Spent()
 
 
 class ProblemNoticed(EventBase, frozen=True, tag="problem.noticed"):

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from .events import Delta, Event, Stored
 from .ids import ExecutionId, SessionId
-from .records import ApprovalAnswer, ApprovalChoice, ExecutionResult, Mode, OutputOp, Place, TerminalCode
+from .records import ApprovalAnswer, ApprovalChoice, ExecutionResult, Mode, OutputOp, Place, Spent, TerminalCode
 
 OutputSink = Callable[[OutputOp], Awaitable[None]]
 
@@ -43,11 +43,12 @@ class Executor(Protocol):
 
 
 class WorkerAnswer(NamedTuple):
-    """How a worker ended, always: ``answer`` is what it said, or why it has no answer."""
+    """How a worker ended, always: ``answer`` is what it said, or why it has no answer. ``spent`` counts for the turn that delegated."""
 
     session_id: SessionId
     code: TerminalCode
     answer: str
+    spent: Spent = Spent()
 
 
 class TurnHost(Protocol):

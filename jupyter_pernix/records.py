@@ -115,6 +115,15 @@ class Budget(Record, frozen=True):
 NO_LIMITS = Budget(rounds=None, seconds=None)
 
 
+class Spent(Record, frozen=True):
+    """What a worker's turn used, in the units of ``Budget``. ``cost`` ``None``: a step of it has no price."""
+
+    rounds: int = 0
+    tokens: int = 0
+    cost: float | None = None
+    changed_lines: int = 0
+
+
 class PlanStep(Record, frozen=True):
     text: str
     status: Literal["pending", "in_progress", "completed"] = "pending"
