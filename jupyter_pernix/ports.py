@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from .events import Delta, Event, Stored
 from .ids import ExecutionId, SessionId
-from .records import ApprovalAnswer, ApprovalChoice, ExecutionResult, Mode, OutputOp, Place, Spent, TerminalCode
+from .records import ApprovalAnswer, ApprovalChoice, Budget, ExecutionResult, Mode, OutputOp, Place, Spent, TerminalCode
 
 OutputSink = Callable[[OutputOp], Awaitable[None]]
 
@@ -105,9 +105,10 @@ class TurnHost(Protocol):
         """This session works for another one; it cannot delegate."""
         ...
 
-    async def delegate(self, *, call_id: str, title: str, task: str) -> WorkerAnswer:
+    async def delegate(self, *, call_id: str, title: str, task: str, budget: Budget) -> WorkerAnswer:
         """Hand ``task`` to a session of its own and wait for its end; both are stored. The session is ``awaiting_workers`` while any
-        worker runs. Cancelling stops the worker. What the worker spends counts against this turn's and session's budget.
+        worker runs. Cancelling stops the worker. ``budget`` is what is left of this turn's and session's for it: the worker's turn has
+        no other, and what it spent is told in the answer. May be called again before the first one has returned.
 
         :raises ToolError: if this session may not delegate
         """
