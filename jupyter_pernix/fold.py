@@ -226,22 +226,25 @@ class SessionFold:
         turn = self._turns.get(event.turn_id) if event.turn_id else None
         if turn is None and event.turn_id is not None:
             return
-        self.view.waiting = None
+        if self.view.waiting is not None and self.view.waiting.step_id == event.step_id:
+            self.view.waiting = None
         match event:
             case StepStarted():
-                step = StepView(
-                    step_id=event.step_id,
-                    index=event.index,
-                    endpoint=event.endpoint,
-                    model=event.model,
-                    role=event.role,
-                    purpose=event.purpose,
-                )
-                self._steps[event.step_id] = step
                 if turn is not None:
+                    step = StepView(
+                        step_id=event.step_id,
+                        index=event.index,
+                        endpoint=event.endpoint,
+                        model=event.model,
+                        role=event.role,
+                        purpose=event.purpose,
+                    )
+                    self._steps[event.step_id] = step
                     turn.steps.append(step)
             case StepRetryScheduled():
-                self.view.waiting = Waiting(text=event.text, since=stored.recorded_at, seconds=event.seconds)
+                self.view.waiting = Waiting(
+                    step_id=event.step_id, text=event.text, since=stored.recorded_at, seconds=event.seconds
+                )
                 if turn is not None:
                     turn.items.append(NoticeView(kind="retry", text=event.text, hint=event.hint))
             case StepFallbackTaken():
@@ -254,24 +257,30 @@ class SessionFold:
                 self._step_finished(event)
 
     def _step_finished(self, event: StepFinished) -> None:
+        """What a step between turns used counts for the session; the step itself is shown nowhere."""
         view, step = self.view, self._steps.get(event.step_id)
+        if step is None and event.turn_id is not None:
+            return
+        view.usage = total(view.usage, event.usage)
+        if event.cost is not None:
+            view.cost = (view.cost or 0.0) + event.cost
         if step is None:
             return
         step.usage, step.timings = event.usage, event.timings
         step.prefix_share, step.finish_reason = event.prefix_share, event.finish_reason
         step.cost = event.cost
-        view.usage = total(view.usage, event.usage)
-        if event.cost is not None:
-            view.cost = (view.cost or 0.0) + event.cost
         if step.purpose == "act" and event.usage.prompt_tokens is not None:
             view.context_tokens = event.usage.prompt_tokens + (event.usage.completion_tokens or 0)
 
     def _compacted(self, event: ContextCompacted) -> None:
-        """Between turns it is told at the end of the last one."""
+        """Between turns it is told at the end of the last one that began."""
+        if event.turn_id is None:
+            turn = next((turn for turn in reversed(self.view.turns) if turn.started_at is not None), None)
+        else:
+            turn = self._turns.get(event.turn_id)
+            if turn is None:
+                return
         self.view.context_tokens = event.tokens_after
-        turn = self._turns.get(event.turn_id) if event.turn_id else None
-        if turn is None and self.view.turns:
-            turn = self.view.turns[-1]
         if turn is not None:
             text = f"The conversation was made shorter: {event.tokens_before:,} → {event.tokens_after:,} tokens."
             turn.items.append(NoticeView(kind="compaction", text=text, hint=event.dropped))

@@ -443,8 +443,9 @@ class NoticeView(View, tag="notice"):
 
 
 class Waiting(View):
-    """What a session waits for that is neither the model's words nor a person: ``seconds`` from ``since``."""
+    """What a session waits for that is neither the model's words nor a person: ``seconds`` from ``since``, then step ``step_id`` tries again."""
 
+    step_id: StepId
     text: str
     since: datetime
     seconds: float

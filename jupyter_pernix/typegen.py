@@ -46,6 +46,7 @@ REQUESTS: tuple[type[msgspec.Struct], ...] = (
     records.SessionCreate,
     records.SessionPatch,
     records.TurnCreate,
+    records.TurnPatch,
     records.ApprovalAnswer,
     records.EndpointCreate,
     records.LocalStart,

@@ -3,8 +3,9 @@ from itertools import count
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from support.samples import sample_struct
-from support.story import CODE, EDIT, SESSION, START, TURN, story
+from support.story import CODE, EDIT, FIRST, PART, SESSION, START, SUMMARY, TURN, WORKER, story
 
 from jupyter_pernix.events import (
     EVENT_TYPES,
@@ -14,6 +15,8 @@ from jupyter_pernix.events import (
     SessionCreated,
     SessionRenamed,
     SessionStateChanged,
+    StepFinished,
+    StepRetryScheduled,
     Stored,
     TurnSubmitted,
     Unknown,
@@ -21,7 +24,7 @@ from jupyter_pernix.events import (
     encode_stored,
 )
 from jupyter_pernix.fold import SessionFold, apply_output
-from jupyter_pernix.records import JSON, OutputOp, SessionState, SessionView, TerminalCode
+from jupyter_pernix.records import JSON, OutputOp, SessionState, SessionView, TerminalCode, Timings, Usage
 
 
 def folded(*logs: list[Stored]) -> SessionView:
@@ -70,14 +73,22 @@ def test_the_story_folds_to_what_happened():
         SessionState.IDLE_READY,
     )
     assert view.archived
-    assert (view.context_tokens, view.context_length) == (1000, 131072)
-    assert [type(item).__name__ for item in turn.items] == [
+    assert (view.context_tokens, view.context_length, view.usage.prompt_tokens) == (400, 131072, 900)
+    assert [getattr(item, "kind", type(item).__name__) for item in turn.items] == [
+        "instructions",
+        "retry",
+        "fallback",
         "ThoughtView",
         "MessageView",
-        "CallView",
-        "CallView",
+        "execute",
+        "edit",
+        "other",
+        "resumed",
         "ProblemView",
+        "compaction",
     ]
+    assert turn.plan is not None and turn.plan.approach == "Count, then mend."
+    assert withdrawn.text == "Thank you."
     assert (turn.code, withdrawn.code, withdrawn.started_at) == (TerminalCode.ANSWERED, TerminalCode.CANCELLED, None)
 
 
@@ -89,6 +100,46 @@ def test_a_call_gathers_its_decision_answer_outputs_and_files():
     assert code.execution.outputs == [{"output_type": "stream", "name": "stdout", "text": "1460\n"}]
     assert edit is not None
     assert [change.path for change in edit.files] == ["lines.py"]
+
+
+def test_a_step_that_fell_back_says_who_answered():
+    turn = SessionFold.of(SESSION, story()).turn(TURN)
+    assert turn is not None
+    assert [(step.endpoint, step.role) for step in turn.steps] == [("spare", "backup"), ("scripted", "primary")]
+
+
+def test_a_call_knows_the_worker_that_did_it():
+    call = SessionFold.of(SESSION, story()).call(PART)
+    assert call is not None and call.worker is not None
+    assert (call.worker.worker_id, call.worker.code, call.worker.answer) == (
+        WORKER,
+        TerminalCode.ANSWERED,
+        "Nowhere else.",
+    )
+
+
+def test_a_wait_lasts_until_its_own_step_goes_on():
+    fold = SessionFold(SESSION)
+    for stored in story():
+        fold.add(stored)
+        if isinstance(stored.event, StepRetryScheduled):
+            break
+    assert fold.view.waiting is not None and fold.view.waiting.seconds == 12.0
+    beside = StepFinished(
+        session_id=SESSION,
+        turn_id=None,
+        step_id=SUMMARY,
+        usage=Usage(prompt_tokens=5),
+        timings=Timings(),
+        prefix_share=None,
+        finish_reason="stop",
+        cost=0.5,
+    )
+    fold.add(Stored(seq=1_000, recorded_at=START, event=beside))
+    assert fold.view.waiting is not None
+    assert (fold.view.usage.prompt_tokens, fold.view.cost) == (5, 0.5)
+    fold.add(Stored(seq=1_001, recorded_at=START, event=replace(beside, turn_id=TURN, step_id=FIRST)))
+    assert fold.view.waiting is None
 
 
 def test_an_approval_is_open_until_it_is_answered():

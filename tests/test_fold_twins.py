@@ -14,7 +14,18 @@ import pytest
 from jupyter_pernix import events as ev
 from jupyter_pernix.fold import SessionFold
 from jupyter_pernix.ids import ApprovalId, CallId, ExecutionId, SessionId, StepId, TurnId
-from jupyter_pernix.records import Budget, FileChange, SessionState, TerminalCode, Timings, Usage
+from jupyter_pernix.records import (
+    Budget,
+    FileChange,
+    Plan,
+    PlanStep,
+    Purpose,
+    Role,
+    SessionState,
+    TerminalCode,
+    Timings,
+    Usage,
+)
 
 FOLDER = Path(__file__).parent / "cases" / "logs"
 SESSION = SessionId("ses_1")
@@ -33,11 +44,12 @@ class Log:
         when = datetime(2026, 3, 1, 9, 0, tzinfo=UTC) + timedelta(seconds=1.25 * seq)
         self.stored.append(ev.Stored(seq=seq, recorded_at=when, event=event))
 
-    def create(self) -> None:
+    def create(self, parent: str | None = None, budget: Budget | None = None) -> None:
         self.add(
             ev.SessionCreated(
                 session_id=SESSION, title="", space_root="csv", record_path="csv/pernix-runs/2026-03-01-new.ipynb",
-                mode="edit", endpoint=None, kernel_name="", place="own", origin="panel",
+                mode="edit", endpoint=None, kernel_name="", place="own", origin="panel", budget=budget,
+                parent=None if parent is None else SessionId(parent),
             )
         )  # fmt: skip
 
@@ -58,31 +70,82 @@ class Log:
             )
         )  # fmt: skip
 
-    def finish(self, turn: str, code: TerminalCode, detail: str = "") -> None:
+    def finish(self, turn: str, code: TerminalCode, detail: str = "", cost: float | None = None) -> None:
         self.move(S.FINALIZING, "turn_ending", turn)
         usage = Usage(prompt_tokens=900, completion_tokens=50, cached_tokens=700)
-        self.add(ev.TurnFinished(session_id=SESSION, turn_id=TurnId(turn), code=code, detail=detail, usage=usage))
+        self.add(
+            ev.TurnFinished(session_id=SESSION, turn_id=TurnId(turn), code=code, detail=detail, usage=usage, cost=cost)
+        )
         self.move(S.IDLE_READY, "turn_ended", turn)
 
-    def step(self, turn: str, step: str, index: int) -> None:
+    def step(self, turn: str | None, step: str, index: int, purpose: Purpose = "act", role: Role = "primary") -> None:
         self.add(
             ev.StepStarted(
-                session_id=SESSION, turn_id=TurnId(turn), step_id=StepId(step), index=index, endpoint="scripted",
-                model="scripted-1", prompt_bytes=4000, prefix_bytes=3000 * index,
+                session_id=SESSION, turn_id=_turn(turn), step_id=StepId(step), index=index, endpoint="scripted",
+                model="scripted-1", prompt_bytes=4000, prefix_bytes=3000 * index, role=role, purpose=purpose,
             )
         )  # fmt: skip
 
-    def step_end(self, turn: str, step: str, prompt_tokens: int | None = 400) -> None:
+    def step_end(self, turn: str | None, step: str, prompt_tokens: int | None = 400, cost: float | None = None) -> None:
         usage = Usage(prompt_tokens=prompt_tokens, completion_tokens=None if prompt_tokens is None else 20)
         self.add(
             ev.StepFinished(
-                session_id=SESSION, turn_id=TurnId(turn), step_id=StepId(step), usage=usage,
+                session_id=SESSION, turn_id=_turn(turn), step_id=StepId(step), usage=usage, cost=cost,
                 timings=Timings(first_token=0.1, total=1.5), prefix_share=0.75, finish_reason="stop",
             )
         )  # fmt: skip
 
-    def say(self, turn: str, step: str, text: str) -> None:
-        self.add(ev.MessageCompleted(session_id=SESSION, turn_id=TurnId(turn), step_id=StepId(step), text=text))
+    def retry(self, turn: str | None, step: str, seconds: float) -> None:
+        self.add(
+            ev.StepRetryScheduled(
+                session_id=SESSION, turn_id=_turn(turn), step_id=StepId(step), attempt=2, attempts=4, seconds=seconds,
+                asked=True, text="the server asked for it (attempt 2 of 4)", hint="It is busy.",
+            )
+        )  # fmt: skip
+
+    def fall_back(self, turn: str | None, step: str) -> None:
+        self.add(
+            ev.StepFallbackTaken(
+                session_id=SESSION, turn_id=_turn(turn), step_id=StepId(step), endpoint="spare", model="spare-1",
+                failed_endpoint="scripted", failed_model="scripted-1", text="scripted failed; spare answers",
+            )
+        )  # fmt: skip
+
+    def compact(self, turn: str | None, after: int) -> None:
+        self.add(
+            ev.ContextCompacted(
+                session_id=SESSION, turn_id=_turn(turn), level="outputs", upto_seq=30, summary="", kept=["be brief"],
+                dropped="2 results", tokens_before=1234567, tokens_after=after,
+            )
+        )  # fmt: skip
+
+    def spawn(self, turn: str, call: str, worker: str) -> None:
+        self.add(
+            ev.WorkerSpawned(
+                session_id=SESSION, turn_id=TurnId(turn), call_id=CallId(call), worker_id=SessionId(worker),
+                title="part", task="do a part",
+            )
+        )  # fmt: skip
+
+    def report(self, turn: str, call: str, worker: str, code: TerminalCode) -> None:
+        self.add(
+            ev.WorkerReported(
+                session_id=SESSION, turn_id=TurnId(turn), call_id=CallId(call), worker_id=SessionId(worker),
+                code=code, answer="done",
+            )
+        )  # fmt: skip
+
+    def instructions(self, turn: str, digest: str, text: str) -> None:
+        self.add(
+            ev.InstructionsRead(session_id=SESSION, turn_id=TurnId(turn), name="AGENTS.md", digest=digest, text=text)
+        )
+
+    def say(self, turn: str, step: str, text: str, *corrections: str) -> None:
+        self.add(
+            ev.MessageCompleted(
+                session_id=SESSION, turn_id=TurnId(turn), step_id=StepId(step), text=text, corrections=[*corrections]
+            )
+        )
 
     def think(self, turn: str, step: str, text: str) -> None:
         self.add(ev.ThoughtCompleted(session_id=SESSION, turn_id=TurnId(turn), step_id=StepId(step), text=text))
@@ -160,12 +223,16 @@ class Log:
         )  # fmt: skip
 
 
+def _turn(turn: str | None) -> TurnId | None:
+    return None if turn is None else TurnId(turn)
+
+
 def _stream(text: str) -> dict[str, Any]:
     return {"output_type": "stream", "name": "stdout", "text": text}
 
 
 def whole_job() -> Log:
-    """Every event there is, in the order of a real turn with an approval, code, an edit and a queued second turn."""
+    """A real turn with an approval, code, an edit and a queued second turn."""
     log = Log()
     log.create()
     log.add(ev.SessionRenamed(session_id=SESSION, title="Dröppt 📉 rows"))
@@ -272,7 +339,21 @@ def strange_log() -> Log:
             session_id=SESSION, type="worker.spawned", body={"type": "worker.spawned", "session_id": SESSION, "n": 1}
         )
     )
+    log.add(ev.Unknown(session_id=SESSION, type="moon.landed", body={"type": "moon.landed", "session_id": SESSION}))
+    log.step("nowhere", "s0", 0)
+    log.retry("nowhere", "s0", 3.0)
+    log.fall_back("nowhere", "s0")
+    log.compact("nowhere", 5)
+    log.compact(None, 6)
+    log.instructions("nowhere", "d", "text")
+    log.add(ev.TurnEdited(session_id=SESSION, turn_id=TurnId("nowhere"), text="lost"))
+    log.add(ev.TurnResumed(session_id=SESSION, turn_id=TurnId("nowhere"), text="lost"))
+    log.add(ev.PlanUpdated(session_id=SESSION, turn_id=TurnId("nowhere"), plan=Plan(approach="none")))
+    log.spawn("t1", "c9", "w9")
+    log.report("t1", "c9", "w9", TerminalCode.ANSWERED)
     log.start("t1", "go")
+    log.fall_back("t1", "s7")
+    log.step_end("t1", "s7", 77, 1.0)
     log.step("t1", "s1", 0)
     log.call("t1", "s1", "c1", "run_code", "execute", code="1")
     log.execute("t1", "c1", "e1")
@@ -283,10 +364,79 @@ def strange_log() -> Log:
     log.output("t1", "e1", "extend", index=0, text="tail")
     log.ask("t1", "c1", "a1")
     log.answer("t1", "c1", "another", "allow_once")
+    log.spawn("t1", "c1", "w1")
+    log.report("t1", "c1", "another", TerminalCode.ANSWERED)
     return log
 
 
-LOGS = {"whole_job": whole_job, "stopped_turn": stopped_turn, "strange_log": strange_log}
+def long_life() -> Log:
+    """A planned turn that waits, falls back, delegates, is made shorter and paused over a restart; then work between turns."""
+    log = Log()
+    log.create(parent="ses_0", budget=Budget(tokens=100_000, cost=2.5))
+    log.add(ev.SessionRenamed(session_id=SESSION, title="Long", by="host"))
+    log.start("t1", "Do all of it")
+    log.instructions("t1", "d1", "")
+    log.instructions("t1", "d2", "be brief")
+    log.instructions("t1", "", "")
+    log.move(S.SCOUTING, "scout_started", "t1")
+    log.step("t1", "s0", 0, "scout", "background")
+    log.step_end("t1", "s0", 50, 0.125)
+    steps = [
+        PlanStep(text="look", status="completed"),
+        PlanStep(text="mend", status="in_progress"),
+        PlanStep(text="test"),
+    ]
+    plan = Plan(approach="Look first", steps=steps, tools=["read_file"])
+    log.add(ev.PlanUpdated(session_id=SESSION, turn_id=TurnId("t1"), plan=plan))
+    log.move(S.PROCESSING, "scout_done", "t1")
+    log.step("t1", "s1", 0)
+    log.retry("t1", "s1", 12.0)
+    log.step(None, "s8", 0, "title", "background")
+    log.step_end(None, "s8", 30, 0.25)
+    log.add(ev.SessionRenamed(session_id=SESSION, title="All of it", by="model"))
+    log.retry("t1", "s1", 20.5)
+    log.fall_back("t1", "s1")
+    log.call("t1", "s1", "c1", "delegate", "other", title="part", task="do a part")
+    log.call("t1", "s1", "c2", "delegate", "other", title="rest", task="do the rest")
+    log.step_end("t1", "s1", 800, 0.5)
+    log.begin("t1", "c1")
+    log.spawn("t1", "c1", "w1")
+    log.move(S.AWAITING_WORKERS, "workers_started", "t1")
+    log.begin("t1", "c2")
+    log.spawn("t1", "c2", "w2")
+    log.report("t1", "c1", "w1", TerminalCode.BUDGET_COST)
+    log.end("t1", "c1", "failed", "it ran out of money")
+    log.end("t1", "c2", "unknown", "the server ended meanwhile")
+    log.move(S.PROCESSING, "workers_done", "t1")
+    log.add(ev.PlanUpdated(session_id=SESSION, turn_id=TurnId("t1"), plan=Plan(approach="Mend", by="agent")))
+    log.move(S.COMPACTING, "compaction_started", "t1")
+    log.step("t1", "s2", 0, "summary", "background")
+    log.step_end("t1", "s2", 700)
+    log.compact("t1", 4321)
+    log.move(S.PROCESSING, "compaction_done", "t1")
+    log.move(S.PAUSE_REQUESTED, "pause_asked", "t1")
+    log.move(S.PAUSED, "step_ended", "t1")
+    log.add(ev.TurnSubmitted(session_id=SESSION, turn_id=TurnId("t2"), text="later", origin="panel"))
+    log.add(ev.TurnEdited(session_id=SESSION, turn_id=TurnId("t2"), text="later, please"))
+    log.add(ev.TurnResumed(session_id=SESSION, turn_id=TurnId("t1"), text="The server was started again."))
+    log.move(S.PROCESSING, "resumed", "t1")
+    log.step("t1", "s3", 1)
+    log.say("t1", "s3", "All tests pass.", "No test was run in this turn.")
+    log.step_end("t1", "s3", 900, 0.0625)
+    log.finish("t1", TerminalCode.BUDGET_LINES, "200 lines", 0.6875)
+    log.move(S.COMPACTING, "compaction_started", None)
+    log.step(None, "s9", 0, "summary", "background")
+    log.retry(None, "s9", 4.0)
+    log.fall_back(None, "s9")
+    log.retry(None, "s9", 1.0)
+    log.step_end(None, "s9", 600, 0.5)
+    log.compact(None, 99)
+    log.move(S.IDLE_READY, "settled", None)
+    log.add(ev.SessionConfigured(session_id=SESSION, budget=Budget(rounds=None, seconds=None)))
+    return log
+
+
+LOGS = {"whole_job": whole_job, "stopped_turn": stopped_turn, "strange_log": strange_log, "long_life": long_life}
 
 
 def case(name: str) -> str:

@@ -5,12 +5,15 @@ from datetime import UTC, datetime, timedelta
 from jupyter_pernix.events import (
     ApprovalRequested,
     ApprovalResolved,
+    ContextCompacted,
     Event,
     ExecutionFinished,
     ExecutionOutput,
     ExecutionStarted,
     FileChanged,
+    InstructionsRead,
     MessageCompleted,
+    PlanUpdated,
     PolicyDecided,
     ProblemNoticed,
     SessionArchived,
@@ -18,25 +21,32 @@ from jupyter_pernix.events import (
     SessionCreated,
     SessionRenamed,
     SessionStateChanged,
+    StepFallbackTaken,
     StepFinished,
+    StepRetryScheduled,
     StepStarted,
     Stored,
     ThoughtCompleted,
     ToolCallFinished,
     ToolCallRequested,
     ToolCallStarted,
+    TurnEdited,
     TurnFinished,
+    TurnResumed,
     TurnStarted,
     TurnSubmitted,
     Unknown,
+    WorkerReported,
+    WorkerSpawned,
 )
 from jupyter_pernix.ids import ApprovalId, CallId, ExecutionId, SessionId, StepId, TurnId
-from jupyter_pernix.records import Budget, FileChange, SessionState, TerminalCode, Timings, Usage
+from jupyter_pernix.records import Budget, FileChange, Plan, PlanStep, SessionState, TerminalCode, Timings, Usage
 
 SESSION = SessionId("ses_0001")
 TURN, LATER = TurnId("trn_0001"), TurnId("trn_0002")
-FIRST, SECOND = StepId("stp_0001"), StepId("stp_0002")
-CODE, EDIT = CallId("cal_0001"), CallId("cal_0002")
+FIRST, SECOND, SUMMARY = StepId("stp_0001"), StepId("stp_0002"), StepId("stp_0003")
+CODE, EDIT, PART = CallId("cal_0001"), CallId("cal_0002"), CallId("cal_0003")
+WORKER = SessionId("ses_0002")
 EXECUTION = ExecutionId("exe_0001")
 APPROVAL = ApprovalId("apr_0001")
 START = datetime(2026, 5, 6, 7, 8, 9, tzinfo=UTC)
@@ -74,6 +84,12 @@ def opening() -> list[Event]:
             context_length=131072,
             budget=Budget(),
         ),
+        InstructionsRead(session_id=SESSION, turn_id=TURN, name="AGENTS.md", digest="2" * 64, text="Be brief."),
+        PlanUpdated(
+            session_id=SESSION,
+            turn_id=TURN,
+            plan=Plan(approach="Count, then mend.", steps=[PlanStep(text="Count the rows")], tools=["run_code"]),
+        ),
         StepStarted(
             session_id=SESSION,
             turn_id=TURN,
@@ -83,6 +99,26 @@ def opening() -> list[Event]:
             model="scripted-1",
             prompt_bytes=3600,
             prefix_bytes=0,
+        ),
+        StepRetryScheduled(
+            session_id=SESSION,
+            turn_id=TURN,
+            step_id=FIRST,
+            attempt=2,
+            attempts=4,
+            seconds=12.0,
+            asked=True,
+            text="waiting 12 s: the server asked for it (attempt 2 of 4)",
+        ),
+        StepFallbackTaken(
+            session_id=SESSION,
+            turn_id=TURN,
+            step_id=FIRST,
+            endpoint="spare",
+            model="spare-1",
+            failed_endpoint="scripted",
+            failed_model="scripted-1",
+            text="scripted failed, so spare answers",
         ),
         ThoughtCompleted(session_id=SESSION, turn_id=TURN, step_id=FIRST, text="A remainder is lost."),
         MessageCompleted(session_id=SESSION, turn_id=TURN, step_id=FIRST, text="I look at the rows."),
@@ -217,6 +253,47 @@ def edit_call() -> list[Event]:
     ]
 
 
+def handed_over() -> list[Event]:
+    """A part of the work in a session of its own; a pause in the middle that outlasts the server."""
+    return [
+        ToolCallRequested(
+            session_id=SESSION,
+            turn_id=TURN,
+            step_id=SECOND,
+            call_id=PART,
+            wire_id="call_3",
+            tool="delegate",
+            kind="other",
+            title="Delegate: look for the same fault elsewhere",
+            arguments={"title": "look for the same fault elsewhere", "task": "Look into every file."},
+        ),
+        ToolCallStarted(session_id=SESSION, turn_id=TURN, call_id=PART),
+        WorkerSpawned(
+            session_id=SESSION,
+            turn_id=TURN,
+            call_id=PART,
+            worker_id=WORKER,
+            title="look for the same fault elsewhere",
+            task="Look into every file.",
+        ),
+        WorkerReported(
+            session_id=SESSION,
+            turn_id=TURN,
+            call_id=PART,
+            worker_id=WORKER,
+            code=TerminalCode.ANSWERED,
+            answer="Nowhere else.",
+        ),
+        ToolCallFinished(
+            session_id=SESSION, turn_id=TURN, call_id=PART, status="completed", result="Nowhere else.", duration=2.0
+        ),
+        moved(SessionState.PROCESSING, SessionState.PAUSE_REQUESTED, "pause_asked"),
+        moved(SessionState.PAUSE_REQUESTED, SessionState.PAUSED, "step_ended"),
+        TurnResumed(session_id=SESSION, turn_id=TURN, text="The server was started again; the turn goes on."),
+        moved(SessionState.PAUSED, SessionState.PROCESSING, "resumed"),
+    ]
+
+
 def ending() -> list[Event | Unknown]:
     return [
         ProblemNoticed(session_id=SESSION, turn_id=TURN, text="The endpoint was slow.", hint="Nothing to do."),
@@ -225,14 +302,26 @@ def ending() -> list[Event | Unknown]:
         TurnFinished(session_id=SESSION, turn_id=TURN, code=TerminalCode.ANSWERED, detail="", usage=USAGE),
         moved(SessionState.FINALIZING, SessionState.IDLE_READY, "turn_ended"),
         TurnSubmitted(session_id=SESSION, turn_id=LATER, text="Thanks.", origin="cli"),
+        TurnEdited(session_id=SESSION, turn_id=LATER, text="Thank you."),
         TurnFinished(session_id=SESSION, turn_id=LATER, code=TerminalCode.CANCELLED, detail="withdrawn", usage=Usage()),
+        ContextCompacted(
+            session_id=SESSION,
+            turn_id=None,
+            level="summary",
+            upto_seq=40,
+            summary="The row after the last full batch was lost.",
+            kept=["Be brief."],
+            dropped="3 calls and their results",
+            tokens_before=1000,
+            tokens_after=400,
+        ),
         SessionArchived(session_id=SESSION, archived=True),
     ]
 
 
 def story() -> list[Stored]:
     """The log, as the store would give it: one sequence with gaps, where other sessions' events lie."""
-    events = [*opening(), *code_call(), *edit_call(), *ending()]
+    events = [*opening(), *code_call(), *edit_call(), *handed_over(), *ending()]
     return [
         Stored(seq=3 * position + 2, recorded_at=START + timedelta(seconds=position), event=event)
         for position, event in enumerate(events)

@@ -16,11 +16,34 @@ export interface Timings {
   total: number;
 }
 
-/** Limits of one turn; `None` is no limit. Checked before the spend. */
+/** Limits of one turn, or of a whole session; `None` is no limit. Checked before the spend. `cost` is in the currency of the endpoint's price and needs one. `changed_lines` counts lines added and removed. */
 export interface Budget {
   rounds: number | null;
   tokens: number | null;
   seconds: number | null;
+  cost: number | null;
+  changed_lines: number | null;
+}
+
+/** What a worker's turn used, in the units of `Budget`. `cost` `None`: a step of it has no price. */
+export interface Spent {
+  rounds: number;
+  tokens: number;
+  cost: number | null;
+  changed_lines: number;
+}
+
+export interface PlanStep {
+  text: string;
+  status: 'pending' | 'in_progress' | 'completed';
+}
+
+/** How a turn is meant to go. `by`: who made it. */
+export interface Plan {
+  approach: string;
+  steps: PlanStep[];
+  tools: string[];
+  by: 'scout' | 'agent';
 }
 
 export type Mode = 'ask' | 'plan' | 'edit' | 'auto';
@@ -38,6 +61,7 @@ export interface SessionCreate {
   kernel_name?: string;
   origin?: Origin;
   place?: Place;
+  budget?: Budget | null;
 }
 
 /** What is given changes; what is absent stays. */
@@ -47,13 +71,20 @@ export interface SessionPatch {
   mode?: Mode | null;
   endpoint?: string | null;
   kernel_name?: string | null;
+  budget?: Budget | null;
 }
 
-/** `can_ask` false: nobody can answer a question during this turn; what would be asked is refused instead. */
+/** `can_ask` false: nobody can answer a question during this turn; what would be asked is refused instead. `budget`: instead of the one in the settings. */
 export interface TurnCreate {
   text: string;
   origin?: Origin;
   can_ask?: boolean;
+  budget?: Budget | null;
+}
+
+/** A new text for a message that still waits for its turn. */
+export interface TurnPatch {
+  text: string;
 }
 
 /** The turn is stored; `seq` is its `turn.submitted` event. */
@@ -132,6 +163,7 @@ export interface SessionSummary {
   last_seq: number;
   open_approvals: number;
   turns: number;
+  parent: string | null;
 }
 
 /** One thing a probe looked for. `ok` is `None` when it could not be found out. */
@@ -240,9 +272,20 @@ export interface FileChange {
 
 export type ToolKind = 'read' | 'edit' | 'delete' | 'move' | 'search' | 'execute' | 'fetch' | 'think' | 'other';
 
-export type CallStatus = 'pending' | 'in_progress' | 'completed' | 'failed' | 'cancelled';
+export type CallStatus = 'pending' | 'in_progress' | 'completed' | 'failed' | 'cancelled' | 'unknown';
 
 export type Verdict = 'allow' | 'ask' | 'refuse';
+
+export const TERMINAL_CODES = ['answered', 'cancelled', 'interrupted', 'stuck', 'budget_rounds', 'budget_tokens', 'budget_time', 'budget_cost', 'budget_lines', 'no_model', 'model_failed', 'context_overflow', 'internal_error'] as const;
+export type TerminalCode = (typeof TERMINAL_CODES)[number];
+
+/** A session that does a part of this one's work. `code` `None`: it is not done. */
+export interface WorkerView {
+  worker_id: string;
+  title: string;
+  code: TerminalCode | null;
+  answer: string;
+}
 
 export interface CallView {
   type: 'call';
@@ -262,12 +305,15 @@ export interface CallView {
   result: string;
   side_file: string;
   duration: number | null;
+  worker: WorkerView | null;
 }
 
+/** `corrections` are shown before the text. */
 export interface MessageView {
   type: 'message';
   step_id: string;
   text: string;
+  corrections: string[];
 }
 
 export interface ThoughtView {
@@ -282,21 +328,41 @@ export interface ProblemView {
   hint: string;
 }
 
+/** Something that the host did and says aloud. */
+export interface NoticeView {
+  type: 'notice';
+  kind: 'retry' | 'fallback' | 'compaction' | 'instructions' | 'resumed';
+  text: string;
+  hint: string;
+}
+
+/** What a session waits for that is neither the model's words nor a person: `seconds` from `since`, then step `step_id` tries again. */
+export interface Waiting {
+  step_id: string;
+  text: string;
+  since: string;
+  seconds: number;
+}
+
+export type Role = 'primary' | 'background' | 'backup';
+
+export type Purpose = 'act' | 'scout' | 'summary' | 'title';
+
 export interface StepView {
   step_id: string;
   index: number;
   endpoint: string;
   model: string;
+  role: Role;
+  purpose: Purpose;
   usage: Usage | null;
   timings: Timings | null;
   prefix_share: number | null;
+  cost: number | null;
   finish_reason: string;
 }
 
-export const TERMINAL_CODES = ['answered', 'cancelled', 'interrupted', 'stuck', 'budget_rounds', 'budget_tokens', 'budget_time', 'no_model', 'model_failed', 'context_overflow', 'internal_error'] as const;
-export type TerminalCode = (typeof TERMINAL_CODES)[number];
-
-export type Item = MessageView | ThoughtView | CallView | ProblemView;
+export type Item = MessageView | ThoughtView | CallView | ProblemView | NoticeView;
 
 /** `started_at` `None`: still queued; `code` `None`: not finished. */
 export interface TurnView {
@@ -311,6 +377,8 @@ export interface TurnView {
   code: TerminalCode | null;
   detail: string;
   usage: Usage | null;
+  cost: number | null;
+  plan: Plan | null;
   items: Item[];
   steps: StepView[];
 }
@@ -332,6 +400,11 @@ export interface SessionView {
   last_seq: number;
   context_tokens: number | null;
   context_length: number | null;
+  parent: string | null;
+  budget: Budget | null;
+  usage: Usage;
+  cost: number | null;
+  waiting: Waiting | null;
   turns: TurnView[];
 }
 
@@ -346,14 +419,17 @@ export interface SessionCreated {
   kernel_name: string;
   place: Place;
   origin: Origin;
+  budget: Budget | null;
+  parent: string | null;
   session_id: string;
 }
 
-/** `record_path`: where the run notebook will be from now on; "" leaves it. It moves only while no file has been written. */
+/** `record_path`: where the run notebook will be from now on; "" leaves it. It moves only while no file has been written. `by`: `host` took the title from the first message, `model` wrote it; neither replaces a title that the user gave. */
 export interface SessionRenamed {
   type: 'session.renamed';
   title: string;
   record_path: string;
+  by: 'user' | 'host' | 'model';
   session_id: string;
 }
 
@@ -363,6 +439,7 @@ export interface SessionConfigured {
   mode: Mode | null;
   endpoint: string | null;
   kernel_name: string | null;
+  budget: Budget | null;
   session_id: string;
 }
 
@@ -382,12 +459,22 @@ export interface SessionArchived {
   session_id: string;
 }
 
-/** The user's message is safe; its turn waits for its place in the queue. */
+/** The user's message is safe; its turn waits for its place in the queue. `can_ask`, `budget`: as in `TurnCreate`. */
 export interface TurnSubmitted {
   type: 'turn.submitted';
   turn_id: string;
   text: string;
   origin: Origin;
+  can_ask: boolean;
+  budget: Budget | null;
+  session_id: string;
+}
+
+/** The user changed a message that still waited for its turn. */
+export interface TurnEdited {
+  type: 'turn.edited';
+  turn_id: string;
+  text: string;
   session_id: string;
 }
 
@@ -403,46 +490,118 @@ export interface TurnStarted {
   session_id: string;
 }
 
-/** The turn is over; `detail` says why in words unless it was answered. A turn that never started can be finished too. */
+/** A turn that an earlier server left paused, or waiting for a person, goes on in this one. Variables of its kernel are gone. */
+export interface TurnResumed {
+  type: 'turn.resumed';
+  turn_id: string;
+  text: string;
+  session_id: string;
+}
+
+/** The turn is over; `detail` says why in words unless it was answered. A turn that never started can be finished too. `cost`: `None` unless every step has a price. */
 export interface TurnFinished {
   type: 'turn.finished';
   turn_id: string;
   code: TerminalCode;
   detail: string;
   usage: Usage;
+  cost: number | null;
   session_id: string;
 }
 
-/** A request goes to the model. `prompt_bytes` of it, of which `prefix_bytes` repeat the previous request exactly. */
+/** A request goes to the model. `prompt_bytes` of it, of which `prefix_bytes` repeat the previous request exactly. Only steps with the purpose `act` are part of the conversation; the others are requests beside it. `turn_id` `None`: between turns (a compaction that the user asked for, a title). */
 export interface StepStarted {
   type: 'step.started';
-  turn_id: string;
+  turn_id: string | null;
   step_id: string;
   index: number;
   endpoint: string;
   model: string;
   prompt_bytes: number;
   prefix_bytes: number;
+  role: Role;
+  purpose: Purpose;
   session_id: string;
 }
 
-/** The model's answer is complete. `prefix_share`: part of the request that repeated the previous one, `None` for the first. */
+/** The request failed and is made again after `seconds`. `attempt` of `attempts` comes next; `asked`: the server named the time. */
+export interface StepRetryScheduled {
+  type: 'step.retry_scheduled';
+  turn_id: string | null;
+  step_id: string;
+  attempt: number;
+  attempts: number;
+  seconds: number;
+  asked: boolean;
+  text: string;
+  hint: string;
+  session_id: string;
+}
+
+/** The role's endpoint failed for good, so this step and the rest of the turn go to the backup; `text` says why. */
+export interface StepFallbackTaken {
+  type: 'step.fallback_taken';
+  turn_id: string | null;
+  step_id: string;
+  endpoint: string;
+  model: string;
+  failed_endpoint: string;
+  failed_model: string;
+  text: string;
+  session_id: string;
+}
+
+/** The model's answer is complete, or the request was given up (`finish_reason` `"failed"`). `prefix_share`: part of the request that repeated the previous one, `None` for the first. `cost`: `None` without a configured price. */
 export interface StepFinished {
   type: 'step.finished';
-  turn_id: string;
+  turn_id: string | null;
   step_id: string;
   usage: Usage;
   timings: Timings;
   prefix_share: number | null;
   finish_reason: string;
+  cost: number | null;
   session_id: string;
 }
 
+/** The model's input was made shorter; the log keeps everything. What events up to `upto_seq` had put into it is replaced: `outputs`: the results of tool calls up to there by one line each; `summary`: all of it by `summary`. `kept`: what is told word for word beside the summary (the user's rules, open tasks, files changed). `dropped` says in words what is no longer there. Token counts are the host's estimates of the whole input. */
+export interface ContextCompacted {
+  type: 'context.compacted';
+  turn_id: string | null;
+  level: 'outputs' | 'summary';
+  upto_seq: number;
+  summary: string;
+  kept: string[];
+  dropped: string;
+  tokens_before: number;
+  tokens_after: number;
+  session_id: string;
+}
+
+export interface PlanUpdated {
+  type: 'plan.updated';
+  turn_id: string;
+  plan: Plan;
+  session_id: string;
+}
+
+/** A file with instructions as it is from this turn on. `text` "" with a digest: it stands in the system part of the session. `digest` "": the file is gone. */
+export interface InstructionsRead {
+  type: 'instructions.read';
+  turn_id: string;
+  name: string;
+  digest: string;
+  text: string;
+  session_id: string;
+}
+
+/** `corrections`: what the host's record says against the text, or what the text leaves out; every face shows them before it. */
 export interface MessageCompleted {
   type: 'message.completed';
   turn_id: string;
   step_id: string;
   text: string;
+  corrections: string[];
   session_id: string;
 }
 
@@ -570,6 +729,29 @@ export interface FileChanged {
   session_id: string;
 }
 
+/** A call was handed to a session of its own. */
+export interface WorkerSpawned {
+  type: 'worker.spawned';
+  turn_id: string;
+  call_id: string;
+  worker_id: string;
+  title: string;
+  task: string;
+  session_id: string;
+}
+
+/** However the worker ended, its session says so here. `spent` counts against the budgets of the turn and the session. */
+export interface WorkerReported {
+  type: 'worker.reported';
+  turn_id: string;
+  call_id: string;
+  worker_id: string;
+  code: TerminalCode;
+  answer: string;
+  spent: Spent;
+  session_id: string;
+}
+
 /** Something went wrong that did not end the turn, or the reason why one ended; `hint` says what to do. */
 export interface ProblemNoticed {
   type: 'problem.noticed';
@@ -586,10 +768,17 @@ export type Event =
   | SessionStateChanged
   | SessionArchived
   | TurnSubmitted
+  | TurnEdited
   | TurnStarted
+  | TurnResumed
   | TurnFinished
   | StepStarted
+  | StepRetryScheduled
+  | StepFallbackTaken
   | StepFinished
+  | ContextCompacted
+  | PlanUpdated
+  | InstructionsRead
   | MessageCompleted
   | ThoughtCompleted
   | ToolCallRequested
@@ -602,6 +791,8 @@ export type Event =
   | ExecutionOutput
   | ExecutionFinished
   | FileChanged
+  | WorkerSpawned
+  | WorkerReported
   | ProblemNoticed;
 
 export const EVENT_TYPES = [
@@ -611,10 +802,17 @@ export const EVENT_TYPES = [
   'session.state_changed',
   'session.archived',
   'turn.submitted',
+  'turn.edited',
   'turn.started',
+  'turn.resumed',
   'turn.finished',
   'step.started',
+  'step.retry_scheduled',
+  'step.fallback_taken',
   'step.finished',
+  'context.compacted',
+  'plan.updated',
+  'instructions.read',
   'message.completed',
   'thought.completed',
   'tool_call.requested',
@@ -627,6 +825,8 @@ export const EVENT_TYPES = [
   'execution.output',
   'execution.finished',
   'file.changed',
+  'worker.spawned',
+  'worker.reported',
   'problem.noticed'
 ] as const;
 

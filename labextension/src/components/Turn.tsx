@@ -1,10 +1,19 @@
 import * as React from 'react';
-import type { CallView, Item, TurnView } from '../api/types.gen';
+import type { CallView, Item, NoticeView, TurnView } from '../api/types.gen';
 import type { StepDraft } from '../model/drafts';
 import { CallCard, type CallCardProps } from './CallCard';
-import { Icon } from './icons';
+import { Icon, type IconName } from './icons';
 import { useRenderers } from './renderers';
-import { CAN_GO_ON, clockTime, duration, endWords, secondsBetween, sentence, usageWords } from './words';
+import {
+  CAN_GO_ON,
+  clockTime,
+  duration,
+  endWords,
+  plain,
+  secondsBetween,
+  sentence,
+  usageWords
+} from './words';
 
 export interface TurnProps extends Omit<CallCardProps, 'call'> {
   turn: TurnView;
@@ -46,6 +55,8 @@ function TurnItem(props: { item: Item; handlers: Omit<CallCardProps, 'call'> }):
       return item.tool === 'finish' ? <FinishCall call={item} /> : <CallCard call={item} {...handlers} />;
     case 'problem':
       return <Notice text={item.text} hint={item.hint} />;
+    case 'notice':
+      return <HostNotice notice={item} />;
   }
 }
 
@@ -88,6 +99,28 @@ export function Notice(props: { text: string; hint: string }): React.JSX.Element
     <div className="jp-Pernix-notice" role="note">
       <div>{sentence(props.text)}</div>
       {props.hint && <div className="jp-Pernix-hint">{sentence(props.hint)}</div>}
+    </div>
+  );
+}
+
+const NOTICE_ICONS: Record<NoticeView['kind'], IconName> = {
+  retry: 'restore',
+  fallback: 'insert',
+  compaction: 'archive',
+  instructions: 'notebook',
+  resumed: 'play'
+};
+
+/** Something that the host did, in one line. */
+function HostNotice(props: { notice: NoticeView }): React.JSX.Element {
+  const { kind, text, hint } = props.notice;
+  return (
+    <div className="jp-Pernix-hostNotice" role="note" data-kind={kind}>
+      <Icon name={NOTICE_ICONS[kind]} />
+      <div>
+        {sentence(plain(text))}
+        {hint && <span className="jp-Pernix-dim"> {sentence(plain(hint))}</span>}
+      </div>
     </div>
   );
 }

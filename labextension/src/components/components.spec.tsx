@@ -282,7 +282,8 @@ describe('the session list', () => {
     updated_at: '2026-01-01T00:00:00Z',
     last_seq: 1,
     open_approvals: 1,
-    turns: 1
+    turns: 1,
+    parent: null
   };
 
   it('says who needs the user, and renames', async () => {

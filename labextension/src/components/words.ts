@@ -42,6 +42,8 @@ export const CODES: Record<TerminalCode, string> = {
   budget_rounds: 'Out of rounds',
   budget_tokens: 'Out of tokens',
   budget_time: 'Out of time',
+  budget_cost: 'Out of money',
+  budget_lines: 'Too many changed lines',
   no_model: 'No model',
   model_failed: 'The model failed',
   context_overflow: 'The context is full',
@@ -54,6 +56,8 @@ export const CAN_GO_ON: ReadonlySet<TerminalCode> = new Set([
   'budget_rounds',
   'budget_tokens',
   'budget_time',
+  'budget_cost',
+  'budget_lines',
   'model_failed'
 ]);
 
@@ -69,7 +73,8 @@ export const STATUSES: Record<CallStatus, string> = {
   in_progress: 'Running',
   completed: 'Done',
   failed: 'Failed',
-  cancelled: 'Cancelled'
+  cancelled: 'Cancelled',
+  unknown: 'May have run'
 };
 
 export const CHOICES: Record<ApprovalChoice, { label: string; past: string }> = {

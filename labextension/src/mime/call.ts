@@ -16,7 +16,8 @@ const STATUSES: readonly CallView['status'][] = [
   'in_progress',
   'completed',
   'failed',
-  'cancelled'
+  'cancelled',
+  'unknown'
 ];
 
 function object(value: unknown): JSONObject {
@@ -63,6 +64,7 @@ export function callFrom(data: unknown): CallView {
     files: Array.isArray(call.files) ? call.files.map(fileChange) : [],
     result: text(call.result),
     side_file: '',
-    duration: typeof call.duration === 'number' ? call.duration : null
+    duration: typeof call.duration === 'number' ? call.duration : null,
+    worker: null
   };
 }

@@ -53,7 +53,7 @@ it('the logs hold every event there is', () => {
 
 it('an event of a newer program moves the sequence on and nothing else', () => {
   const before = emptyView('s');
-  const event = { seq: 4, recorded_at: '', type: 'worker.spawned', session_id: 's' };
+  const event = { seq: 4, recorded_at: '', type: 'moon.landed', session_id: 's' };
   expect(isKnown(event)).toBe(false);
   expect(reduce(before, event)).toEqual({ ...before, last_seq: 4 });
 });
@@ -68,7 +68,8 @@ it('what an event does not touch keeps its identity', () => {
     session_id: before.session_id,
     turn_id: 't2',
     step_id: 's9',
-    text: 'new'
+    text: 'new',
+    corrections: []
   });
   expect(after.turns[0]).toBe(before.turns[0]);
   expect(after.turns[1]).not.toBe(before.turns[1]);
@@ -87,4 +88,14 @@ it('an output step that fits no list changes nothing', () => {
   const outputs = [{ output_type: 'stream', text: 'a' }];
   expect(applyOutput(outputs, { op: 'replace', index: 3, output: {}, text: '' })).toBe(outputs);
   expect(applyOutput(outputs, { op: 'extend', index: -1, output: null, text: 'x' })).toBe(outputs);
+});
+
+it('a wait is over when its own step goes on, not when another one does', () => {
+  const { log } = read('long_life.json');
+  const at = log.findIndex(event => event.type === 'step.retry_scheduled');
+  const waits = reduceAll(fresh(log), log.slice(0, at + 1));
+  expect(waits.waiting?.seconds).toBe(12);
+  expect(reduceAll(waits, log.slice(at, at + 3)).waiting).toBe(waits.waiting);
+  const over = log.findIndex(event => event.type === 'step.fallback_taken');
+  expect(reduceAll(waits, log.slice(at, over + 1)).waiting).toBeNull();
 });

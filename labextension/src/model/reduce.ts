@@ -12,11 +12,14 @@ import {
   type ExecutionView,
   type Item,
   type JSONObject,
+  type NoticeView,
   type SessionView,
   type StepFinished,
+  type StepView,
   type Stored,
   type TurnView,
-  type UnknownEvent
+  type UnknownEvent,
+  type Usage
 } from '../api/types.gen';
 
 export type AnyStored = Stored | UnknownEvent;
@@ -45,6 +48,11 @@ export function emptyView(sessionId: string): SessionView {
     last_seq: 0,
     context_tokens: null,
     context_length: null,
+    parent: null,
+    budget: null,
+    usage: { prompt_tokens: null, completion_tokens: null, cached_tokens: null },
+    cost: null,
+    waiting: null,
     turns: []
   };
 }
@@ -75,6 +83,8 @@ function applyEvent(view: SessionView, event: Stored): SessionView {
         place: event.place,
         space_root: event.space_root,
         record_path: event.record_path,
+        budget: event.budget,
+        parent: event.parent,
         created_at: event.recorded_at,
         state_since: event.recorded_at,
         state: 'idle_ready'
@@ -86,10 +96,11 @@ function applyEvent(view: SessionView, event: Stored): SessionView {
         ...view,
         mode: event.mode ?? view.mode,
         endpoint: event.endpoint ?? view.endpoint,
-        kernel_name: event.kernel_name ?? view.kernel_name
+        kernel_name: event.kernel_name ?? view.kernel_name,
+        budget: event.budget ?? view.budget
       };
     case 'session.state_changed':
-      return { ...view, state: event.after, state_since: event.recorded_at };
+      return { ...view, state: event.after, state_since: event.recorded_at, waiting: null };
     case 'session.archived':
       return { ...view, archived: event.archived };
     case 'turn.submitted':
@@ -104,8 +115,15 @@ function applyEvent(view: SessionView, event: Stored): SessionView {
         })),
         ...(hasTurn(view, event.turn_id) ? { context_length: event.context_length } : {})
       };
+    case 'step.started':
+    case 'step.retry_scheduled':
+    case 'step.fallback_taken':
     case 'step.finished':
-      return stepFinished(view, event);
+      return event.turn_id === null || hasTurn(view, event.turn_id)
+        ? applyStep(awaited(view, event.step_id), event)
+        : view;
+    case 'context.compacted':
+      return compacted(view, event);
     case 'execution.started':
     case 'execution.output':
     case 'execution.finished':
@@ -116,6 +134,8 @@ function applyEvent(view: SessionView, event: Stored): SessionView {
     case 'file.changed':
     case 'approval.requested':
     case 'approval.resolved':
+    case 'worker.spawned':
+    case 'worker.reported':
       return inCall(view, event.call_id, call => applyCall(call, event));
     case 'problem.noticed':
       return event.turn_id === null
@@ -130,7 +150,14 @@ type TurnEvent = Extract<
   Stored,
   {
     type:
-      'turn.finished' | 'step.started' | 'message.completed' | 'thought.completed' | 'tool_call.requested';
+      | 'turn.edited'
+      | 'turn.resumed'
+      | 'turn.finished'
+      | 'plan.updated'
+      | 'instructions.read'
+      | 'message.completed'
+      | 'thought.completed'
+      | 'tool_call.requested';
   }
 >;
 
@@ -142,27 +169,30 @@ function applyTurn(view: SessionView, event: TurnEvent): SessionView {
         finished_at: event.recorded_at,
         code: event.code,
         detail: event.detail,
-        usage: event.usage
+        usage: event.usage,
+        cost: event.cost
       }));
-    case 'step.started':
-      return inTurn(view, event.turn_id, turn => ({
-        ...turn,
-        steps: [
-          ...turn.steps,
-          {
-            step_id: event.step_id,
-            index: event.index,
-            endpoint: event.endpoint,
-            model: event.model,
-            usage: null,
-            timings: null,
-            prefix_share: null,
-            finish_reason: ''
-          }
-        ]
-      }));
+    case 'turn.edited':
+      return inTurn(view, event.turn_id, turn => ({ ...turn, text: event.text }));
+    case 'turn.resumed':
+      return withItem(view, event.turn_id, notice('resumed', event.text));
+    case 'plan.updated':
+      return inTurn(view, event.turn_id, turn => ({ ...turn, plan: event.plan }));
+    case 'instructions.read':
+      return event.text || !event.digest
+        ? withItem(
+            view,
+            event.turn_id,
+            notice('instructions', `${event.name} ${event.digest ? 'changed' : 'is gone'}.`)
+          )
+        : view;
     case 'message.completed':
-      return withItem(view, event.turn_id, { type: 'message', step_id: event.step_id, text: event.text });
+      return withItem(view, event.turn_id, {
+        type: 'message',
+        step_id: event.step_id,
+        text: event.text,
+        corrections: event.corrections
+      });
     case 'thought.completed':
       return withItem(view, event.turn_id, { type: 'thought', step_id: event.step_id, text: event.text });
     case 'tool_call.requested':
@@ -183,6 +213,8 @@ function newTurn(event: Extract<Stored, { type: 'turn.submitted' }>): TurnView {
     code: null,
     detail: '',
     usage: null,
+    cost: null,
+    plan: null,
     items: [],
     steps: []
   };
@@ -206,33 +238,120 @@ function newCall(event: Extract<Stored, { type: 'tool_call.requested' }>): CallV
     files: [],
     result: '',
     side_file: '',
-    duration: null
+    duration: null,
+    worker: null
+  };
+}
+
+function notice(kind: NoticeView['kind'], text: string, hint = ''): NoticeView {
+  return { type: 'notice', kind, text, hint };
+}
+
+/** Whatever a step says next, its wait is over. */
+function awaited(view: SessionView, stepId: string): SessionView {
+  return view.waiting?.step_id === stepId ? { ...view, waiting: null } : view;
+}
+
+type StepEvent = Extract<
+  Stored,
+  { type: 'step.started' | 'step.retry_scheduled' | 'step.fallback_taken' | 'step.finished' }
+>;
+
+/** Steps between turns (`turn_id` null) are shown nowhere; what they wait for and what they used is. */
+function applyStep(view: SessionView, event: StepEvent): SessionView {
+  const { turn_id: turnId } = event;
+  switch (event.type) {
+    case 'step.started':
+      return turnId === null
+        ? view
+        : inTurn(view, turnId, turn => ({ ...turn, steps: [...turn.steps, newStep(event)] }));
+    case 'step.retry_scheduled': {
+      const { step_id, text, seconds } = event;
+      const next = { ...view, waiting: { step_id, text, since: event.recorded_at, seconds } };
+      return turnId === null ? next : withItem(next, turnId, notice('retry', text, event.hint));
+    }
+    case 'step.fallback_taken': {
+      const { endpoint, model } = event;
+      return turnId === null
+        ? view
+        : withItem(
+            inStep(view, turnId, event.step_id, step => ({ ...step, endpoint, model, role: 'backup' })),
+            turnId,
+            notice('fallback', event.text)
+          );
+    }
+    case 'step.finished':
+      return stepFinished(view, event);
+  }
+}
+
+function newStep(event: Extract<Stored, { type: 'step.started' }>): StepView {
+  return {
+    step_id: event.step_id,
+    index: event.index,
+    endpoint: event.endpoint,
+    model: event.model,
+    role: event.role,
+    purpose: event.purpose,
+    usage: null,
+    timings: null,
+    prefix_share: null,
+    cost: null,
+    finish_reason: ''
   };
 }
 
 function stepFinished(view: SessionView, event: Stored<StepFinished>): SessionView {
-  if (!hasTurn(view, event.turn_id)) {
+  const { usage, turn_id: turnId } = event;
+  const step = turnId === null ? undefined : stepOf(view, turnId, event.step_id);
+  if (turnId !== null && step === undefined) {
     return view;
   }
-  const { usage } = event;
-  const known = usage.prompt_tokens !== null;
-  return {
-    ...inTurn(view, event.turn_id, turn => ({
-      ...turn,
-      steps: turn.steps.map(step =>
-        step.step_id === event.step_id
-          ? {
-              ...step,
-              usage,
-              timings: event.timings,
-              prefix_share: event.prefix_share,
-              finish_reason: event.finish_reason
-            }
-          : step
-      )
-    })),
-    context_tokens: known ? (usage.prompt_tokens ?? 0) + (usage.completion_tokens ?? 0) : view.context_tokens
+  const counted = {
+    ...view,
+    usage: total(view.usage, usage),
+    cost: event.cost === null ? view.cost : (view.cost ?? 0) + event.cost
   };
+  if (turnId === null) {
+    return counted;
+  }
+  const next = inStep(counted, turnId, event.step_id, old => ({
+    ...old,
+    usage,
+    timings: event.timings,
+    prefix_share: event.prefix_share,
+    cost: event.cost,
+    finish_reason: event.finish_reason
+  }));
+  return step?.purpose === 'act' && usage.prompt_tokens !== null
+    ? { ...next, context_tokens: usage.prompt_tokens + (usage.completion_tokens ?? 0) }
+    : next;
+}
+
+function plus(one: number | null, two: number | null): number | null {
+  return one === null ? two : two === null ? one : one + two;
+}
+
+/** The sum; a number that neither side knows stays unknown. */
+function total(one: Usage, two: Usage): Usage {
+  return {
+    prompt_tokens: plus(one.prompt_tokens, two.prompt_tokens),
+    completion_tokens: plus(one.completion_tokens, two.completion_tokens),
+    cached_tokens: plus(one.cached_tokens, two.cached_tokens)
+  };
+}
+
+const grouped = (tokens: number) => tokens.toLocaleString('en-US');
+
+/** Between turns it is told at the end of the last one that began. */
+function compacted(view: SessionView, event: Extract<Stored, { type: 'context.compacted' }>): SessionView {
+  const turnId = event.turn_id ?? view.turns.findLast(turn => turn.started_at !== null)?.turn_id ?? null;
+  if (event.turn_id !== null && !hasTurn(view, event.turn_id)) {
+    return view;
+  }
+  const next = { ...view, context_tokens: event.tokens_after };
+  const text = `The conversation was made shorter: ${grouped(event.tokens_before)} → ${grouped(event.tokens_after)} tokens.`;
+  return turnId === null ? next : withItem(next, turnId, notice('compaction', text, event.dropped));
 }
 
 type CallEvent = Extract<
@@ -244,7 +363,9 @@ type CallEvent = Extract<
       | 'policy.decided'
       | 'file.changed'
       | 'approval.requested'
-      | 'approval.resolved';
+      | 'approval.resolved'
+      | 'worker.spawned'
+      | 'worker.reported';
   }
 >;
 
@@ -284,6 +405,15 @@ function applyCall(call: CallView, event: CallEvent): CallView {
     case 'approval.resolved':
       return call.approval?.approval_id === event.approval_id
         ? { ...call, approval: { ...call.approval, choice: event.choice, text: event.text, by: event.by } }
+        : call;
+    case 'worker.spawned':
+      return {
+        ...call,
+        worker: { worker_id: event.worker_id, title: event.title, code: null, answer: '' }
+      };
+    case 'worker.reported':
+      return call.worker?.worker_id === event.worker_id
+        ? { ...call, worker: { ...call.worker, code: event.code, answer: event.answer } }
         : call;
   }
 }
@@ -372,6 +502,23 @@ function inTurn(view: SessionView, turnId: string, change: (turn: TurnView) => T
 
 function withItem(view: SessionView, turnId: string, item: Item): SessionView {
   return inTurn(view, turnId, turn => ({ ...turn, items: [...turn.items, item] }));
+}
+
+function stepOf(view: SessionView, turnId: string, stepId: string): StepView | undefined {
+  const turn = view.turns.findLast(entry => entry.turn_id === turnId);
+  return turn?.steps.findLast(step => step.step_id === stepId);
+}
+
+function inStep(
+  view: SessionView,
+  turnId: string,
+  stepId: string,
+  change: (step: StepView) => StepView
+): SessionView {
+  return inTurn(view, turnId, turn => ({
+    ...turn,
+    steps: turn.steps.map(step => (step.step_id === stepId ? change(step) : step))
+  }));
 }
 
 function inCall(view: SessionView, callId: string, change: (call: CallView) => CallView): SessionView {

@@ -21,7 +21,8 @@ const SUMMARY: SessionSummary = {
   updated_at: '2026-01-01T00:00:00Z',
   last_seq: 10,
   open_approvals: 0,
-  turns: 0
+  turns: 0,
+  parent: null
 };
 
 function event(seq: number, body: Event): Stored {
@@ -77,8 +78,16 @@ it('events that come while a session is read are folded after it, once', async (
   server.answers['GET sessions/s1'] = () => new Promise(resolve => (answer = resolve));
   const session = model.session('s1');
   server.emit(
-    event(12, { type: 'session.renamed', session_id: 's1', title: 'Two', record_path: '' }),
-    event(15, { type: 'turn.submitted', session_id: 's1', turn_id: 't1', text: 'go', origin: 'panel' })
+    event(12, { type: 'session.renamed', session_id: 's1', title: 'Two', record_path: '', by: 'user' }),
+    event(15, {
+      type: 'turn.submitted',
+      session_id: 's1',
+      turn_id: 't1',
+      text: 'go',
+      origin: 'panel',
+      can_ask: true,
+      budget: null
+    })
   );
   await until(() => model.summary('s1')?.last_seq === 15);
   answer(Response.json({ ...emptyView('s1'), title: 'Two', last_seq: 12 }));
@@ -114,12 +123,16 @@ it('a session that another face made appears, and the one with news comes first'
     endpoint: null,
     kernel_name: '',
     place: 'own',
-    origin: 'cli'
+    origin: 'cli',
+    budget: null,
+    parent: null
   });
   server.emit(made);
   await until(() => model.list.length === 2);
   expect(model.list.map(entry => entry.session_id)).toEqual(['s2', 's1']);
-  server.emit(event(21, { type: 'session.renamed', session_id: 's1', title: 'News', record_path: '' }));
+  server.emit(
+    event(21, { type: 'session.renamed', session_id: 's1', title: 'News', record_path: '', by: 'user' })
+  );
   await until(() => model.list[0]?.title === 'News');
 });
 

@@ -17,7 +17,8 @@ function created(event: Extract<AnyStored, { type: 'session.created' }>): Sessio
     updated_at: event.recorded_at,
     last_seq: event.seq,
     open_approvals: 0,
-    turns: 0
+    turns: 0,
+    parent: event.parent
   };
 }
 

@@ -24,6 +24,7 @@ function summary(id: string, given: Partial<SessionSummary> = {}): SessionSummar
     last_seq: 1,
     open_approvals: 0,
     turns: 0,
+    parent: null,
     ...given
   };
 }
