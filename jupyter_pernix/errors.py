@@ -134,7 +134,8 @@ class ContextOverflow(ModelError):
 
 class EndpointFailed(ModelError):
     """``kind`` is one word for the condition (``server``, ``protocol``, ``too_large``, ``empty_reply``, ``content_filter``,
-    ``bad_history``, ``bad_tool_schema``, ``unsupported_param``); ``place`` names the parameter or tool that it is about."""
+    ``bad_history``, ``bad_tool_schema``, ``unsupported_param``); ``place`` names the parameter or tool that it is about;
+    ``retry_after``: seconds that the server asked to wait."""
 
     def __init__(
         self,
@@ -145,8 +146,10 @@ class EndpointFailed(ModelError):
         kind: str = "server",
         place: str = "",
         hint: str = "",
+        retry_after: float | None = None,
     ) -> None:
         self.status = status
+        self.retry_after = retry_after
         self.retryable = retryable
         self.kind = kind
         self.place = place

@@ -19,6 +19,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 
+from ..config import Price
 from ..errors import EndpointFailed, KernelError, ModelError
 from ..events import (
     ApprovalRequested,
@@ -103,7 +104,9 @@ class ScriptedModel:
         name: str = "scripted-1",
         protocol: ModelProtocol = "tools",
         context_length: int | None = 32_768,
+        price: Price | None = None,
     ) -> None:
+        self.price = price
         self._script = list(script)
         self.endpoint = endpoint
         self.name = name
@@ -114,6 +117,9 @@ class ScriptedModel:
         self.tools: list[str] = []
         self.streaming = anyio.Event()
         """Set once a reply that ``waits`` has been streamed."""
+
+    def learn_limit(self, tokens: int) -> None:
+        self.context_length = tokens
 
     def size(self, conversation: Conversation) -> RequestSize:
         last = self.sent[-1][:-1] if self.sent else b""

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,12 +22,12 @@ import anyio.to_thread
 import msgspec
 from msgspec.structs import replace
 
-from ..config import EndpointSettings, Settings
+from ..config import EndpointSettings, RoleSettings, Settings
 from ..errors import Conflict, InvalidInput, ModelError, NotFound
-from ..records import Discovery, EndpointCreate, EndpointInfo, EndpointKind
+from ..records import Discovery, EndpointCreate, EndpointInfo, Role
 
 if TYPE_CHECKING:
-    from ..agent.model.parts import Model
+    from ..agent.model.parts import Model, Models
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +43,7 @@ _ADD_ONE = (
     "Add an endpoint (any OpenAI-compatible address), set OPENAI_API_KEY or OPENAI_BASE_URL before the server starts, "
     "serve a GGUF file with `jupyter pernix local`, or take the tour."
 )
+_CORRECT_ROLE = "Correct `roles` in the settings file, or add an endpoint of that name."
 
 
 class Saved(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +70,7 @@ class Endpoints:
         self._environ = os.environ if environ is None else environ
         self._path = folder / "endpoints.json"
         self._entries: dict[str, _Entry] = {}
+        self._variants: dict[tuple[str, str], _Entry] = {}
         self._discoveries: list[Discovery] = []
         self._probing = anyio.Lock()
         self._saved = self._read_saved()
@@ -114,34 +117,77 @@ class Endpoints:
 
         :raises ModelError: if there is none that can be used, with what to do
         """
+        async with self._connected(RoleSettings(endpoint=name)) as model:
+            yield model
+
+    @asynccontextmanager
+    async def models(self, session_endpoint: str) -> "AsyncGenerator[Models]":
+        """The models of one turn by role, while the context is open; each is connected, and probed if need be, when asked for.
+
+        The session's own endpoint comes before the one that the role ``primary`` names. A tour has no other roles.
+        """
+        # Imported here: it stands on the agent.
+        from ..agent.model.roles import Opener, RoleModels
+
+        roles = self._settings.roles
+        primary = roles.primary
+        if session_endpoint and session_endpoint != (primary.endpoint or self.default):
+            primary = RoleSettings(endpoint=session_endpoint)
+        openers: dict[Role, Opener] = {"primary": partial(self._connected, primary)}
+        if (primary.endpoint or self.default) != TOUR:
+            others: dict[Role, RoleSettings] = {"background": roles.background, "backup": roles.backup}
+            openers |= {
+                role: partial(self._connected, wanted, role)
+                for role, wanted in others.items()
+                if wanted != RoleSettings()
+            }
+        async with RoleModels(openers) as models:
+            yield models
+
+    @asynccontextmanager
+    async def _connected(self, wanted: RoleSettings, role: Role = "primary") -> "AsyncGenerator[Model]":
+        """:raises ModelError: if it cannot be used"""
+        name = wanted.endpoint or self.default or await self._first_that_answers()
         if name == TOUR:
             # Imported here: it reads the recorded turns.
             from ..agent.model.tour import TourModel
 
             yield TourModel()
             return
-        entry = await self._usable(name or self.default or await self._first_that_answers())
+        if wanted.endpoint and role != "primary" and not self.has(name):
+            raise ModelError(f"the role {role} names the endpoint {name!r}, and there is none", hint=_CORRECT_ROLE)
+        entry = await self._usable(name, wanted.model)
         # Imported here: httpx costs the start of the server 0.2 s.
         from ..agent.model.endpoints import connect
 
-        model = connect(self._effective(entry), entry.info, deadlines=self._settings.deadlines)
+        model = connect(self._effective(entry), entry.info, deadlines=self._settings.deadlines, options=wanted.options)
         try:
             yield model
         finally:
             with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
                 await model.aclose()
 
-    async def _usable(self, name: str) -> _Entry:
+    async def _usable(self, name: str, model: str = "") -> _Entry:
         entry = self._entries.get(name)
         if entry is None:
             raise ModelError(f"there is no endpoint {name!r} any more", hint=_ADD_ONE)
-        told = bool(entry.settings.model) and entry.settings.protocol != "auto"
-        if entry.info.status == "failed" or (entry.info.status == "unknown" and not told):
+        if model and model != (entry.settings.model or entry.info.model):
+            return await self._usable_variant(entry, model)
+        if _needs_probe(entry):
             await self.probe(name)
             entry = self._entry(name)
-        if entry.info.status == "failed":
-            raise ModelError(f"the endpoint {name!r} cannot be used: {_failure(entry.info)}", hint=entry.info.hint)
-        return entry
+        return _checked(entry)
+
+    async def _usable_variant(self, entry: _Entry, model: str) -> _Entry:
+        """The same endpoint with another model, as a role asks for it. What the endpoint costs is said of its own model only."""
+        settings = replace(entry.settings, model=model, context_length=None, price=None)
+        variant = self._variants.get((entry.info.name, model))
+        if variant is None or variant.settings != settings:
+            variant = _new_entry(entry.info.name, settings, entry.source, self._environ)
+            self._variants[entry.info.name, model] = variant
+        if _needs_probe(variant):
+            variant.info = await self._probed(entry.info.name, variant)
+        return _checked(variant)
 
     async def _first_that_answers(self) -> str:
         for name in list(self._entries):
@@ -216,13 +262,16 @@ class Endpoints:
         """
         if name == TOUR:
             return self.info(name)
+        entry = self._entry(name)
+        entry.info = await self._probed(name, entry)
+        return self.info(name)
+
+    async def _probed(self, name: str, entry: _Entry) -> EndpointInfo:
         # Imported here: httpx costs the start of the server 0.2 s.
         from ..agent.model.endpoints import probe
 
-        entry = self._entry(name)
         probed = await probe(self._effective(entry), name=name)
-        entry.info = replace(probed, name=name, source=entry.source, has_key=bool(entry.settings.key(self._environ)))
-        return self.info(name)
+        return replace(probed, name=name, source=entry.source, has_key=bool(entry.settings.key(self._environ)))
 
     @property
     def never_looked(self) -> bool:
@@ -282,17 +331,7 @@ class Endpoints:
         return replace(entry.settings, api_key=entry.settings.key(self._environ), api_key_env="")
 
     def _put(self, name: str, endpoint: EndpointSettings, source: Source) -> None:
-        kind: EndpointKind = endpoint.kind
-        info = EndpointInfo(
-            name=name,
-            kind=kind,
-            base_url=endpoint.base_url,
-            model=endpoint.model,
-            context_length=endpoint.context_length,
-            has_key=bool(endpoint.key(self._environ)),
-            source=source,
-        )
-        self._entries[name] = _Entry(endpoint, source, info)
+        self._entries[name] = _new_entry(name, endpoint, source, self._environ)
 
     def _put_tour(self) -> None:
         info = EndpointInfo(
@@ -319,6 +358,33 @@ class Endpoints:
     async def _save(self, saved: Saved) -> None:
         await anyio.to_thread.run_sync(_write_private, self._path, msgspec.to_builtins(saved))
         self._saved = saved
+
+
+def _new_entry(name: str, endpoint: EndpointSettings, source: Source, environ: Mapping[str, str]) -> _Entry:
+    info = EndpointInfo(
+        name=name,
+        kind=endpoint.kind,
+        base_url=endpoint.base_url,
+        model=endpoint.model,
+        context_length=endpoint.context_length,
+        has_key=bool(endpoint.key(environ)),
+        source=source,
+    )
+    return _Entry(endpoint, source, info)
+
+
+def _needs_probe(entry: _Entry) -> bool:
+    told = bool(entry.settings.model) and entry.settings.protocol != "auto"
+    return entry.info.status == "failed" or (entry.info.status == "unknown" and not told)
+
+
+def _checked(entry: _Entry) -> _Entry:
+    """:raises ModelError: if a probe found that it cannot be used"""
+    if entry.info.status == "failed":
+        raise ModelError(
+            f"the endpoint {entry.info.name!r} cannot be used: {_failure(entry.info)}", hint=entry.info.hint
+        )
+    return entry
 
 
 def _failure(info: EndpointInfo) -> str:

@@ -3,15 +3,17 @@
 import json
 import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import anyio
 import pytest
 from support.model_server import ModelServer
 
-from jupyter_pernix.config import EndpointSettings, Settings
+from jupyter_pernix.agent.model.conversation import Conversation
+from jupyter_pernix.config import EndpointSettings, Price, Roles, RoleSettings, Settings
 from jupyter_pernix.errors import Conflict, InvalidInput, ModelError, NotFound
-from jupyter_pernix.records import EndpointCreate
+from jupyter_pernix.ids import SessionId
+from jupyter_pernix.records import EndpointCreate, Role
 from jupyter_pernix.serverext.endpoints import Endpoints
 
 from .conftest import Serve
@@ -82,6 +84,81 @@ async def test_the_first_that_answers_is_used_when_none_is_chosen(tmp_path: Path
     async with found.model("") as model:
         assert model.endpoint == "good"
     assert [one.name for one in found.all() if one.default] == ["good"]
+
+
+async def test_each_role_has_its_own_endpoint_model_and_options(tmp_path: Path, modelserver: ModelServer) -> None:
+    at: dict[str, Any] = {"base_url": modelserver.url, "protocol": "tools"}
+    settings = Settings(
+        endpoint="big",
+        endpoints={
+            "big": EndpointSettings(model="big-1", price=Price(prompt=2, completion=8), options={"seed": 1}, **at),
+            "small": EndpointSettings(model="small-1", **at),
+        },
+        roles=Roles(
+            primary=RoleSettings(options={"temperature": 0.5}),
+            background=RoleSettings(endpoint="small"),
+            backup=RoleSettings(endpoint="big", model="big-2", options={"seed": 2}),
+        ),
+    )
+    found = endpoints(tmp_path, settings)
+    sent: dict[str, Any] = {}
+    async with found.models("") as models:
+        for role in get_args(Role):
+            model = await models.get(role)
+            assert model is not None
+            async with model.stream(Conversation(role), (), session_id=SessionId("ses_t")) as parts:
+                assert [part async for part in parts]
+            sent[role] = (model.endpoint, model.name, model.price and model.price.prompt)
+    assert sent == {
+        "primary": ("big", "big-1", 2.0),
+        "background": ("small", "small-1", None),
+        "backup": ("big", "big-2", None),
+    }
+
+
+async def test_a_session_s_own_endpoint_goes_before_the_role_and_background_is_never_it(
+    tmp_path: Path, modelserver: ModelServer
+) -> None:
+    at: dict[str, Any] = {"base_url": modelserver.url, "protocol": "tools"}
+    settings = Settings(
+        endpoints={"a": EndpointSettings(model="a-1", **at), "b": EndpointSettings(model="b-1", **at)},
+        roles=Roles(primary=RoleSettings(endpoint="a", model="a-2")),
+    )
+    found = endpoints(tmp_path, settings)
+    async with found.models("b") as models:
+        primary = await models.get("primary")
+        assert primary is not None
+        assert (primary.endpoint, primary.name) == ("b", "b-1")
+        assert await models.get("background") is None
+        assert await models.get("backup") is None
+    async with found.models("") as models:
+        primary = await models.get("primary")
+        assert primary is not None
+        assert (primary.endpoint, primary.name) == ("a", "a-2")
+
+
+async def test_a_tour_is_on_its_own(tmp_path: Path) -> None:
+    settings = Settings(endpoints={"dead": dead()}, roles=Roles(background=RoleSettings(endpoint="dead")))
+    async with endpoints(tmp_path, settings).models("tour") as models:
+        primary = await models.get("primary")
+        assert primary is not None
+        assert primary.endpoint == "tour"
+        assert await models.get("background") is None
+
+
+async def test_a_role_whose_endpoint_is_not_there_says_which(tmp_path: Path) -> None:
+    settings = Settings(endpoints={"dead": dead()}, roles=Roles(background=RoleSettings(endpoint="gone")))
+    async with endpoints(tmp_path, settings).models("dead") as models:
+        with pytest.raises(ModelError, match="role background names the endpoint 'gone'") as caught:
+            await models.get("background")
+    assert "roles" in caught.value.hint
+
+
+async def test_an_option_that_would_break_the_protocol_is_named(tmp_path: Path, modelserver: ModelServer) -> None:
+    bad = EndpointSettings(base_url=modelserver.url, model="m", protocol="tools", options={"stream": False})
+    async with endpoints(tmp_path, Settings(endpoints={"bad": bad})).models("bad") as models:
+        with pytest.raises(ModelError, match="'stream' cannot be set"):
+            await models.get("primary")
 
 
 async def test_a_chosen_default_outlives_the_server_and_goes_with_its_endpoint(

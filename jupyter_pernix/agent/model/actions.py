@@ -17,6 +17,7 @@ from typing import Any, Literal, cast
 
 import msgspec
 
+from ...config import Price
 from ...errors import EndpointFailed, ModelError, StreamBroken
 from ...ids import SessionId
 from ...records import JSON, Timings, Usage
@@ -42,10 +43,21 @@ class ActionModel:
 
     protocol: Literal["actions"] = "actions"
 
-    def __init__(self, endpoint: Endpoint, *, name: str, endpoint_name: str, context_length: int | None = None) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        name: str,
+        endpoint_name: str,
+        context_length: int | None = None,
+        price: Price | None = None,
+        options: JSON | None = None,
+    ) -> None:
         self.endpoint = endpoint_name
         self.name = name
         self.context_length = context_length
+        self.price = price
+        self._options = dict(options or {})
         self._http = endpoint
         self._prompts: weakref.WeakKeyDictionary[Conversation, _Prompt] = weakref.WeakKeyDictionary()
         self._tools: tuple[ToolSpec, ...] = ()
@@ -54,6 +66,9 @@ class ActionModel:
 
     def __repr__(self) -> str:
         return f"<ActionModel {self.name!r} at {self._http!r}>"
+
+    def learn_limit(self, tokens: int) -> None:
+        self.context_length = tokens
 
     async def aclose(self) -> None:
         await self._http.aclose()
@@ -168,6 +183,7 @@ class ActionModel:
 
     def _body(self, messages: bytes, *, temperature: float, limit: int, free: bool) -> bytes:
         head: JSON = {
+            **self._options,
             "model": self.name,
             "stream": True,
             "stream_options": {"include_usage": True},

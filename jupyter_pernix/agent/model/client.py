@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import anyio
 import msgspec
 
-from ...config import Deadlines
+from ...config import Deadlines, Price
 from ...errors import EndpointFailed, EndpointUnreachable, ModelError, StreamBroken
 from ...ids import SessionId
 from ...records import JSON, Timings
@@ -202,11 +202,15 @@ class ChatModel:
         endpoint_name: str,
         protocol: Literal["tools", "chat"] = "tools",
         context_length: int | None = None,
+        price: Price | None = None,
+        options: JSON | None = None,
     ) -> None:
         self.endpoint = endpoint_name
         self.name = name
         self.protocol: Literal["tools", "chat"] = protocol
         self.context_length = context_length
+        self.price = price
+        self._options = dict(options or {})
         self._http = endpoint
         self._sizes = SentSizes()
         self._tools: tuple[ToolSpec, ...] = ()
@@ -216,6 +220,9 @@ class ChatModel:
 
     def __repr__(self) -> str:
         return f"<ChatModel {self.name!r} at {self._http!r}>"
+
+    def learn_limit(self, tokens: int) -> None:
+        self.context_length = tokens
 
     def size(self, conversation: Conversation) -> RequestSize:
         return self._sizes.next(conversation)
@@ -239,7 +246,12 @@ class ChatModel:
             raise
 
     def _body(self, conversation: Conversation, tools: tuple[ToolSpec, ...]) -> bytes:
-        head: JSON = {"model": self.name, "stream": True, "stream_options": {"include_usage": True}}
+        head: JSON = {
+            "model": self.name,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            **self._options,
+        }
         kept = {key: value for key, value in head.items() if key not in self._left_out}
         messages = conversation.encoded()
         if conversation in self._broken_history:

@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import anyio
 
@@ -27,6 +27,7 @@ from .actions import ActionModel
 from .client import ChatModel, Endpoint
 from .discovery import discover
 from .listing import Listing, context_length, guess_kind, list_models
+from .options import merged
 from .parts import Reply
 
 __all__ = ["connect", "discover", "probe"]
@@ -102,11 +103,13 @@ def connect(
     *,
     deadlines: Deadlines | None = None,
     environ: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> ChatModel | ActionModel:
-    """The model for an endpoint that was probed; close it with ``aclose``.
+    """The model for an endpoint that was probed; close it with ``aclose``. ``options`` are a role's, over the endpoint's own.
 
-    :raises ModelError: if the endpoint is not usable
+    :raises ModelError: if the endpoint is not usable, or an option would break the protocol
     """
+    fields = merged(settings.options, options)
     protocol = info.protocol
     if protocol is None and settings.protocol in ("tools", "actions", "chat"):
         protocol = settings.protocol
@@ -118,9 +121,20 @@ def connect(
     key = settings.key(os.environ if environ is None else environ)
     endpoint = Endpoint(settings.base_url, key=key, deadlines=deadlines)
     limit = settings.context_length or info.context_length
+    price = settings.price
     if protocol == "actions":
-        return ActionModel(endpoint, name=model, endpoint_name=info.name, context_length=limit)
-    return ChatModel(endpoint, name=model, endpoint_name=info.name, protocol=protocol, context_length=limit)
+        return ActionModel(
+            endpoint, name=model, endpoint_name=info.name, context_length=limit, price=price, options=fields
+        )
+    return ChatModel(
+        endpoint,
+        name=model,
+        endpoint_name=info.name,
+        protocol=protocol,
+        context_length=limit,
+        price=price,
+        options=fields,
+    )
 
 
 # ---- one probe ----------------------------------------------------------------------------------------------------------

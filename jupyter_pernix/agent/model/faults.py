@@ -301,7 +301,12 @@ def _status_rule(complaint: Complaint, words: str, wait: float | None) -> ModelE
         retryable = (status >= 500 and status != 501) or status in (408, 409, 425)
         kind = "server" if retryable else "protocol"
         return EndpointFailed(
-            _said(complaint, otherwise="no reason given"), status=status, retryable=retryable, kind=kind, hint=hint
+            _said(complaint, otherwise="no reason given"),
+            status=status,
+            retryable=retryable,
+            kind=kind,
+            hint=hint,
+            retry_after=wait if retryable else None,
         )
     return None
 

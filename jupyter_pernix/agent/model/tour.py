@@ -14,6 +14,7 @@ from typing import cast
 
 import anyio
 
+from ...config import Price
 from ...ids import SessionId
 from ...ports import Clock
 from ...records import JSON, ModelProtocol, Timings
@@ -86,10 +87,14 @@ class TourModel:
     name: str = "recorded tour"
     protocol: ModelProtocol = "tools"
     context_length: int | None = None
+    price: Price | None = None
 
     def __init__(self, turns: Sequence[JSON] | None = None, *, clock: Clock | None = None) -> None:
         self._turns = load_turns() if turns is None else turns
         self._clock: Clock = clock or _AnyioClock()
+
+    def learn_limit(self, tokens: int) -> None:
+        self.context_length = tokens
 
     def size(self, conversation: Conversation) -> RequestSize:
         return RequestSize(prompt_bytes=conversation.size, prefix_bytes=0)
