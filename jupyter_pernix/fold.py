@@ -186,6 +186,7 @@ class SessionFold:
         match event:
             case TurnStarted():
                 turn.started_at, turn.mode, turn.model = stored.recorded_at, event.mode, event.model
+                turn.budget = event.budget
                 self.view.context_length = event.context_length
             case TurnEdited():
                 turn.text = event.text
@@ -295,6 +296,7 @@ class SessionFold:
             case WorkerReported():
                 if call.worker is not None and call.worker.worker_id == event.worker_id:
                     call.worker.code, call.worker.answer = event.code, event.answer
+                    call.worker.spent = event.spent
 
     def _call(self, event: ToolCallStarted | ToolCallFinished | PolicyDecided | FileChanged) -> None:
         call = self._calls.get(event.call_id)

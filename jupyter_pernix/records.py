@@ -414,6 +414,7 @@ class WorkerView(View):
     title: str
     code: TerminalCode | None = None
     answer: str = ""
+    spent: Spent = Spent()
 
 
 class MessageView(View, tag="message"):
@@ -479,6 +480,8 @@ class TurnView(View):
     finished_at: datetime | None = None
     mode: Mode | None = None
     model: str = ""
+    budget: Budget | None = None
+    """Its limits, known once it has started."""
     code: TerminalCode | None = None
     detail: str = ""
     usage: Usage | None = None

@@ -285,6 +285,7 @@ export interface WorkerView {
   title: string;
   code: TerminalCode | null;
   answer: string;
+  spent: Spent;
 }
 
 export interface CallView {
@@ -374,6 +375,7 @@ export interface TurnView {
   finished_at: string | null;
   mode: Mode | null;
   model: string;
+  budget: Budget | null;
   code: TerminalCode | null;
   detail: string;
   usage: Usage | null;

@@ -14,6 +14,7 @@ import {
   type JSONObject,
   type NoticeView,
   type SessionView,
+  type Spent,
   type StepFinished,
   type StepView,
   type Stored,
@@ -111,7 +112,8 @@ function applyEvent(view: SessionView, event: Stored): SessionView {
           ...turn,
           started_at: event.recorded_at,
           mode: event.mode,
-          model: event.model
+          model: event.model,
+          budget: event.budget
         })),
         ...(hasTurn(view, event.turn_id) ? { context_length: event.context_length } : {})
       };
@@ -200,6 +202,8 @@ function applyTurn(view: SessionView, event: TurnEvent): SessionView {
   }
 }
 
+const NOTHING_SPENT: Spent = { rounds: 0, tokens: 0, cost: null, changed_lines: 0 };
+
 function newTurn(event: Extract<Stored, { type: 'turn.submitted' }>): TurnView {
   return {
     turn_id: event.turn_id,
@@ -210,6 +214,7 @@ function newTurn(event: Extract<Stored, { type: 'turn.submitted' }>): TurnView {
     finished_at: null,
     mode: null,
     model: '',
+    budget: null,
     code: null,
     detail: '',
     usage: null,
@@ -409,11 +414,17 @@ function applyCall(call: CallView, event: CallEvent): CallView {
     case 'worker.spawned':
       return {
         ...call,
-        worker: { worker_id: event.worker_id, title: event.title, code: null, answer: '' }
+        worker: {
+          worker_id: event.worker_id,
+          title: event.title,
+          code: null,
+          answer: '',
+          spent: NOTHING_SPENT
+        }
       };
     case 'worker.reported':
       return call.worker?.worker_id === event.worker_id
-        ? { ...call, worker: { ...call.worker, code: event.code, answer: event.answer } }
+        ? { ...call, worker: { ...call.worker, code: event.code, answer: event.answer, spent: event.spent } }
         : call;
   }
 }
