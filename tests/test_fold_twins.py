@@ -22,6 +22,7 @@ from jupyter_pernix.records import (
     Purpose,
     Role,
     SessionState,
+    Spent,
     TerminalCode,
     Timings,
     Usage,
@@ -131,7 +132,7 @@ class Log:
         self.add(
             ev.WorkerReported(
                 session_id=SESSION, turn_id=TurnId(turn), call_id=CallId(call), worker_id=SessionId(worker),
-                code=code, answer="done",
+                code=code, answer="done", spent=Spent(rounds=2, tokens=900, cost=0.25, changed_lines=4),
             )
         )  # fmt: skip
 
