@@ -27,6 +27,19 @@ Role = Literal["primary", "background", "backup"]
 Purpose = Literal["act", "scout", "summary", "title"]
 """What a model request is for: a step of the turn, its plan, a summary of older turns, the session's title."""
 EndpointKind = Literal["openai", "ollama", "vllm", "sglang", "llama.cpp", "lmstudio", "local", "tour"]
+Constraint = Literal[
+    "response_format",
+    "structured_outputs",
+    "guided_json",
+    "json_schema",
+    "json_object",
+    "json_value",
+    "grammar",
+    "ebnf",
+    "regex",
+    "format",
+]
+"""By which field of a request an endpoint holds an answer to a schema; ``response_format`` is OpenAI's."""
 
 
 class SessionState(StrEnum):
@@ -272,7 +285,7 @@ class SessionSummary(Record, frozen=True):
 class Ability(Record, frozen=True):
     """One thing a probe looked for. ``ok`` is ``None`` when it could not be found out."""
 
-    name: Literal["reachable", "key", "model", "streams", "tools", "json_schema"]
+    name: Literal["reachable", "key", "model", "context", "streams", "tools", "json_schema"]
     ok: bool | None
     detail: str = ""
 
@@ -286,6 +299,8 @@ class EndpointInfo(Record, frozen=True):
     model: str
     models: list[str] = []
     protocol: ModelProtocol | None = None
+    constraint: Constraint | None = None
+    """``None``: it holds no answer to a schema, or that was not tried."""
     context_length: int | None = None
     has_key: bool = False
     source: Literal["settings", "environment", "saved", "found", "local", "tour"] = "settings"

@@ -20,12 +20,13 @@ import msgspec
 from ...config import Price
 from ...errors import EndpointFailed, ModelError, StreamBroken
 from ...ids import SessionId
-from ...records import JSON, Timings, Usage
+from ...records import JSON, Constraint, Timings, Usage
 from .action_prompt import BlockReader, action_text, example_messages, exchange, is_prose, system_text, text_question
 from .action_schema import schema_for
 from .arguments import Unreadable, read_objects
 from .calls import as_object, new_wire_id, read_call
 from .client import Endpoint
+from .constraint import constraint_fields
 from .conversation import Conversation
 from .history import MISSING_RESULT
 from .parts import CallPart, ModelCall, Part, Reply, RequestSize, TextPart, ThoughtPart, ToolSpec
@@ -52,12 +53,14 @@ class ActionModel:
         context_length: int | None = None,
         price: Price | None = None,
         options: JSON | None = None,
+        constraint: Constraint = "response_format",
     ) -> None:
         self.endpoint = endpoint_name
         self.name = name
         self.context_length = context_length
         self.price = price
         self._options = dict(options or {})
+        self._constraint: Constraint = constraint
         self._http = endpoint
         self._prompts: weakref.WeakKeyDictionary[Conversation, _Prompt] = weakref.WeakKeyDictionary()
         self._tools: tuple[ToolSpec, ...] = ()
@@ -172,9 +175,7 @@ class ActionModel:
 
     def _set_format(self) -> None:
         schema = schema_for(self._tools, flat=self._flat)
-        self._format = _encode(
-            {"type": "json_schema", "json_schema": {"name": "action", "strict": True, "schema": schema}}
-        )
+        self._format = _encode(constraint_fields(schema, self._constraint))[1:]
 
     @property
     def _text_limit(self) -> int:
@@ -190,7 +191,7 @@ class ActionModel:
             "temperature": temperature,
             "max_tokens": limit,
         }
-        tail = b"]}" if free else b'],"response_format":' + self._format + b"}"
+        tail = b"]}" if free else b"]," + self._format
         return b"".join((_encode(head)[:-1], b',"messages":[', messages, tail))
 
     @asynccontextmanager

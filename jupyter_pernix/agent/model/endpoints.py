@@ -124,7 +124,13 @@ def connect(
     price = settings.price
     if protocol == "actions":
         return ActionModel(
-            endpoint, name=model, endpoint_name=info.name, context_length=limit, price=price, options=fields
+            endpoint,
+            name=model,
+            endpoint_name=info.name,
+            context_length=limit,
+            price=price,
+            options=fields,
+            constraint=info.constraint or "response_format",
         )
     return ChatModel(
         endpoint,

@@ -168,12 +168,14 @@ export interface SessionSummary {
 
 /** One thing a probe looked for. `ok` is `None` when it could not be found out. */
 export interface Ability {
-  name: 'reachable' | 'key' | 'model' | 'streams' | 'tools' | 'json_schema';
+  name: 'reachable' | 'key' | 'model' | 'context' | 'streams' | 'tools' | 'json_schema';
   ok: boolean | null;
   detail: string;
 }
 
 export type ModelProtocol = 'tools' | 'actions' | 'chat';
+
+export type Constraint = 'response_format' | 'structured_outputs' | 'guided_json' | 'json_schema' | 'json_object' | 'json_value' | 'grammar' | 'ebnf' | 'regex' | 'format';
 
 /** An endpoint as the panel shows it; never carries a key. `protocol` is the effective one, `None` until probed. */
 export interface EndpointInfo {
@@ -183,6 +185,7 @@ export interface EndpointInfo {
   model: string;
   models: string[];
   protocol: ModelProtocol | null;
+  constraint: Constraint | null;
   context_length: number | null;
   has_key: boolean;
   source: 'settings' | 'environment' | 'saved' | 'found' | 'local' | 'tour';

@@ -186,6 +186,7 @@ const ABILITIES = {
   reachable: 'reachable',
   key: 'key accepted',
   model: 'has the model',
+  context: 'tells its context length',
   streams: 'streams',
   tools: 'calls tools',
   json_schema: 'follows a schema'

@@ -393,6 +393,7 @@ describe('the models page', () => {
       model: 'm',
       models: [],
       protocol: null,
+      constraint: null,
       context_length: null,
       has_key: true,
       source: 'saved',

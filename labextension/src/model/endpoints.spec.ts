@@ -12,6 +12,7 @@ function endpoint(name: string, given: Partial<EndpointInfo> = {}): EndpointInfo
     model: 'm',
     models: [],
     protocol: null,
+    constraint: null,
     context_length: null,
     has_key: false,
     source: 'saved',
