@@ -11,7 +11,7 @@ from ...errors import ToolRetry
 from ...events import Event
 from ...ids import CallId, TurnId
 from ...ports import Clock, TurnHost
-from ...records import JSON, ToolKind
+from ...records import JSON, FileChange, ToolKind
 from ..guards import call_key, without_descriptions
 from ..ledger import Ledger
 from ..model.parts import ToolSpec
@@ -56,13 +56,26 @@ class ToolContext:
 @dataclass(frozen=True, kw_only=True)
 class ToolResult:
     """``text`` is what the model reads. ``failed``: the call was carried out and its outcome is a failure. ``answer``: ends the turn.
-    ``seen``: files whose content the model knows now, path → sha256 digest."""
+    ``seen``: files whose content the model knows now, path → sha256 digest. ``changes``: of a reconciled call only, what it is now
+    known to have changed; to be stored as ``file.changed`` before the result (a call that is carried out stores its own)."""
 
     text: str
     failed: bool = False
     side_file: str = ""
     seen: dict[str, str] = field(default_factory=dict[str, str])
     answer: str | None = None
+    changes: tuple[FileChange, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReconcileContext:
+    """What a tool may look at to find out what became of a call during which the program ended. ``ledger``: of the log up to there."""
+
+    scope: Scope
+    ledger: Ledger
+
+
+Reconcile = Callable[[JSON, ReconcileContext], Awaitable[ToolResult | None]]
 
 
 A = TypeVar("A", bound=Arguments)
@@ -81,6 +94,9 @@ class Tool(Generic[A]):
     targets: Callable[[A], Targets]
     carry_out: Callable[[ToolContext, A], Awaitable[ToolResult]]
     text_field: str | None = None
+    reconcile: Reconcile | None = None
+    """Arguments of a call that had begun → its result: that it was carried out, or (``failed``) that it was not. ``None``: that
+    cannot be told, and then the call must never be made again by itself. Changes nothing, raises nothing."""
 
     @property
     def spec(self) -> ToolSpec:

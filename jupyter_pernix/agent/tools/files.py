@@ -10,12 +10,13 @@ from msgspec import Meta
 
 from ...errors import ToolRetry
 from ...events import FileChanged
-from ...records import FileChange
+from ...records import JSON, FileChange
 from ..excerpt import excerpt
 from ..policy.broker import Targets
 from ..policy.opening import read_bytes, read_if_there, write_bytes
 from ..policy.scope import Located
-from .base import RESULT_LIMIT, Arguments, Tool, ToolContext, ToolResult
+from . import reconcile
+from .base import RESULT_LIMIT, Arguments, ReconcileContext, Tool, ToolContext, ToolResult
 from .notebookview import notebook_text
 from .textfile import TextFile, decode, digest, lines_of, numbered, replace_once, unified_diff
 
@@ -235,6 +236,14 @@ def _around(before: str, after: str) -> str:
     return excerpt(numbered(two[first:last], first + 1), limit=3000).text.rstrip("\n")
 
 
+async def _reconcile_write(arguments: JSON, context: ReconcileContext) -> ToolResult | None:
+    return await anyio.to_thread.run_sync(reconcile.written, arguments, context)
+
+
+async def _reconcile_edit(arguments: JSON, context: ReconcileContext) -> ToolResult | None:
+    return await anyio.to_thread.run_sync(reconcile.edited, arguments, context)
+
+
 READ = Tool(
     name="read_file",
     description="Read a text file, or a notebook as text. Lines come with their numbers.",
@@ -256,6 +265,7 @@ WRITE = Tool(
     targets=lambda args: Targets(writes=(args.path,)),
     carry_out=_write,
     text_field="content",
+    reconcile=_reconcile_write,
 )
 
 EDIT = Tool(
@@ -268,4 +278,5 @@ EDIT = Tool(
     targets=lambda args: Targets(writes=(args.path,)),
     carry_out=_edit,
     text_field="new_text",
+    reconcile=_reconcile_edit,
 )

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import ToolRetry
+from ...records import JSON
+from ..guards import call_key
 from . import cells, files, finish, search, shell
 from .base import Tool
 
@@ -31,3 +33,11 @@ def tool_named(name: str, tools: Mapping[str, Tool[Any]] = TOOLS) -> Tool[Any]:
         advice = f" Did you mean {near[0]!r}?" if near else ""
         raise ToolRetry(f"Not done: there is no tool {name!r}.{advice} The tools are: {', '.join(tools)}.")
     return tool
+
+
+def key_of(name: str, arguments: JSON, tools: Mapping[str, Tool[Any]] = TOOLS) -> str:
+    """The key of a call as it was asked for: equal to ``Bound.key`` where the arguments can be bound."""
+    try:
+        return tool_named(name, tools).bind(arguments).key
+    except ToolRetry:
+        return call_key(name, arguments)
