@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parents[1] / "jupyter_pernix"
 NAME = PACKAGE.name
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-VOCABULARY = {"ids", "errors", "records", "events", "fold", "ports", "config", "livetext"}
+VOCABULARY = {"ids", "errors", "records", "events", "fold", "ports", "config", "settings", "livetext"}
 CLIENT = {"client", "headless"}
 PURE_OUTPUTS = {"outputs", "bundles", "overflow", "terminal", "markdown"}
 STDLIB = set(sys.stdlib_module_names)
