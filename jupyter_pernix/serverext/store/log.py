@@ -1,10 +1,10 @@
 """The event log, for the event loop: append, read, and what is derived from it. SQL stays in this package."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,20 +13,23 @@ import msgspec
 from ...errors import StoreError
 from ...events import (
     Event,
+    StepFallbackTaken,
     StepFinished,
     StepStarted,
     Stored,
-    ToolCallRequested,
     TurnStarted,
     Unknown,
     decode_event,
     encode_event,
-    event_type,
+    encode_stored,
 )
 from ...ids import ApprovalId, SessionId
 from ...records import SessionState, SessionSummary
-from .views import SETTING_TYPES, Counts, Summaries
-from .writer import Receipt, Row, Writer, reading_failed
+from . import queries
+from .database import Database
+from .recent import Recent, after
+from .views import Summaries
+from .writer import Receipt, Row, Writer
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -45,40 +48,60 @@ class Wire:
 
 
 class EventStore:
-    """The log of all sessions in one DuckDB file; make one with ``open``.
+    """The log of all sessions in one DuckDB file and the journal beside it; make one with ``open``.
 
     ``publish`` is called on the event loop with each committed group of events, in order of ``seq``, before the ``append`` that
-    brought them returns.
+    brought them returns. What is read contains every event whose ``append`` has returned.
     """
 
-    def __init__(self, writer: Writer, cursor: "DuckDBPyConnection", publish: Callable[[list[Stored]], None]) -> None:
-        self._writer = writer
-        self._cursor = cursor
+    def __init__(self, database: Database, thread: ThreadPoolExecutor, publish: Callable[[list[Stored]], None]) -> None:
+        self._database = database
+        self._thread = thread
         self._publish = publish
-        self._reader = ThreadPoolExecutor(1, thread_name_prefix="pernix-store-reader")
-        self._last_seq = writer.last_seq
+        self._loop = asyncio.get_running_loop()
+        self._taking = False
+        self._closed = False
+        self._writer = Writer(
+            database.journal,
+            database.journal_lock,
+            self._loop,
+            last_seq=database.taken,
+            on_ripe=self._take_in_soon,
+        )
+        self._last_seq = database.taken
+        self._recent = Recent(database.taken)
         self._summaries = Summaries()
         self._models: dict[SessionId, str] = {}
 
     @classmethod
     async def open(cls, path: Path, *, publish: Callable[[list[Stored]], None] = lambda _: None) -> "EventStore":
-        """Open or create the file.
+        """Open or create the files.
 
-        :raises StoreLocked: if another server holds it
-        :raises StoreTooNew: if a newer program wrote it
-        :raises StoreError: if it cannot be read
+        :raises StoreLocked: if another server holds them
+        :raises StoreTooNew: if a newer program wrote them
+        :raises StoreError: if they cannot be read
         """
-        loop = asyncio.get_running_loop()
-        writer = Writer(path, loop)
-        cursor = await loop.run_in_executor(None, writer.open)
-        store = cls(writer, cursor, publish)
-        store._summaries = await store._read(_rebuild_summaries)
+        thread = ThreadPoolExecutor(1, thread_name_prefix="pernix-store-database")
+        database = Database(path)
+        try:
+            await asyncio.get_running_loop().run_in_executor(thread, database.open)
+        except BaseException:
+            thread.shutdown(wait=False)
+            raise
+        store = cls(database, thread, publish)
+        store._summaries = await store._read(queries.rebuild_summaries, fresh=False)
+        store._writer.start()
         return store
 
     @property
     def last_seq(self) -> int:
         """Of the last event that was published."""
         return self._last_seq
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What was wrong with the files when they were opened, for a person; usually nothing."""
+        return self._database.warnings
 
     def summary(self, session_id: SessionId) -> SessionSummary | None:
         return self._summaries.get(session_id)
@@ -87,6 +110,8 @@ class EventStore:
         """Newest first."""
         return self._summaries.all()
 
+    # ---- appending ------------------------------------------------------------------------------------------------------
+
     async def append(self, events: Sequence[Event | Unknown]) -> list[Stored]:
         """Store the events side by side, all or none; returns once they are durable. Cancelling the wait does not undo it.
 
@@ -94,8 +119,13 @@ class EventStore:
         """
         if not events:
             return []
-        pairs = [self._row(event) for event in events]
-        future: asyncio.Future[list[Stored]] = asyncio.get_running_loop().create_future()
+        kept: list[Event | Unknown] = []
+        rows: list[Row] = []
+        for event in events:
+            one, body = _body(event)
+            kept.append(one)
+            rows.append(Row(body, self._model(one)))
+        future: asyncio.Future[list[Stored]] = self._loop.create_future()
 
         def answer(receipt: Receipt | StoreError) -> None:
             if isinstance(receipt, StoreError):
@@ -104,32 +134,69 @@ class EventStore:
                 return
             stored = [
                 Stored(seq=seq, recorded_at=receipt.recorded_at, event=event)
-                for seq, (event, _) in enumerate(pairs, start=receipt.first_seq)
+                for seq, event in enumerate(kept, start=receipt.first_seq)
             ]
             self._committed(stored)
             if not future.done():
                 future.set_result(stored)
 
-        self._writer.submit([row for _, row in pairs], answer)
+        self._writer.submit(rows, answer)
         return await future
+
+    def _model(self, event: Event | Unknown) -> str:
+        """The model that an event is about but does not name."""
+        match event:
+            case TurnStarted() | StepStarted() | StepFallbackTaken():
+                self._models[event.session_id] = event.model
+            case StepFinished():
+                return self._models.get(event.session_id, "")
+            case _:
+                pass
+        return ""
+
+    def _committed(self, stored: list[Stored]) -> None:
+        self._last_seq = stored[-1].seq
+        self._recent.add(stored)
+        for one in stored:
+            self._summaries.add(one)
+        self._publish(stored)
+
+    # ---- reading --------------------------------------------------------------------------------------------------------
 
     async def events(
         self, session_id: SessionId | None = None, *, after: int = 0, limit: int | None = None
     ) -> list[Stored]:
         """Stored events with ``seq`` above ``after``, in order; of one session, or of all."""
-        return await self._read(lambda cursor: _stored(_select(cursor, session_id, after=after, limit=limit)))
+        records, recent = await self._parts(session_id, after=after, until=None, limit=limit)
+        return [*queries.stored(records), *recent]
 
     async def wire(
         self, session_id: SessionId | None = None, *, after: int = 0, until: int | None = None, limit: int | None = None
     ) -> list[Wire]:
         """As ``events``, not decoded: what a reader over HTTP gets. Nothing above ``until`` is given."""
-        return await self._read(
-            lambda cursor: _wire(_select(cursor, session_id, after=after, until=until, limit=limit))
-        )
+        records, recent = await self._parts(session_id, after=after, until=until, limit=limit)
+        return [
+            *map(_wire, records),
+            *(Wire(one.seq, one.event.session_id, encode_stored(one)) for one in recent),
+        ]
+
+    async def _parts(
+        self, session_id: SessionId | None, *, after: int, until: int | None, limit: int | None
+    ) -> tuple[list[queries.Record], list[Stored]]:
+        """What the database has, and what comes behind it."""
+        recent = self._recent.of(session_id)
+        records: list[queries.Record] = []
+        taken = after
+        if not self._recent.has_all(session_id, after) or self._closed:
+            records, taken = await self._read_until(
+                lambda connection: queries.select(connection, session_id, after=after, until=until, limit=limit)
+            )
+        recent = _between(recent, max(after, taken), until)
+        return records, recent if limit is None else recent[: max(0, limit - len(records))]
 
     async def unfinished(self) -> dict[SessionId, list[Stored]]:
         """For each session that has a turn without an end, or is not idle, the events of its turns without an end, in order."""
-        found = await self._read(_unfinished)
+        found = await self._read(queries.unfinished)
         for summary in self.summaries():
             if summary.state is not SessionState.IDLE_READY:
                 found.setdefault(summary.session_id, [])
@@ -137,76 +204,73 @@ class EventStore:
 
     async def approval(self, approval_id: ApprovalId) -> tuple[SessionId, bool] | None:
         """The session that a question was asked in, and whether it is answered; ``None``: there is no such question."""
-        return await self._read(lambda cursor: _approval(cursor, approval_id))
+        return await self._read(lambda connection: queries.approval(connection, approval_id))
+
+    async def _read(self, query: "Callable[[DuckDBPyConnection], T]", *, fresh: bool = True) -> T:
+        answer, _ = await self._read_until(query, fresh=fresh)
+        return answer
+
+    async def _read_until(self, query: "Callable[[DuckDBPyConnection], T]", *, fresh: bool = False) -> tuple[T, int]:
+        """The answer, and up to which ``seq`` it is complete. ``fresh``: it is complete, at the price of taking in the journal."""
+        if self._closed:
+            raise StoreError("the store is closed")
+        answer, taken = await self._loop.run_in_executor(self._thread, lambda: self._database.query(query, fresh=fresh))
+        self._recent.taken_in(taken)
+        return answer, taken
+
+    # ---- taking in, closing ---------------------------------------------------------------------------------------------
+
+    def _take_in_soon(self) -> None:
+        """For the writing thread: the journal is worth taking in."""
+        if not self._taking:
+            self._taking = True
+            with suppress(RuntimeError):  # The store is being closed, which takes everything in.
+                self._thread.submit(self._take_in)
+
+    def _take_in(self) -> None:
+        try:
+            taken = self._database.take_in_later()
+            self._loop.call_soon_threadsafe(self._recent.taken_in, taken)
+        except RuntimeError:
+            pass  # The loop is closed: nobody reads any more.
+        finally:
+            self._taking = False
 
     async def aclose(self) -> None:
-        """Store what waits and close the file. May be called twice."""
-        loop = asyncio.get_running_loop()
-        self._reader.shutdown(wait=False)
-        await loop.run_in_executor(None, self._close)
+        """Store what waits and close the files. May be called twice."""
+        if self._closed:
+            return
+        self._closed = True
+        await self._loop.run_in_executor(None, self._close)
 
     def _close(self) -> None:
-        self._reader.shutdown(wait=True)
-        self._cursor.close()
         self._writer.close()
-
-    def _committed(self, stored: list[Stored]) -> None:
-        self._last_seq = stored[-1].seq
-        for one in stored:
-            self._summaries.add(one)
-        self._publish(stored)
-
-    async def _read(self, query: "Callable[[DuckDBPyConnection], T]") -> T:
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._reader, query, self._cursor)
-        except RuntimeError as exc:
-            raise StoreError("the store is closed") from exc
-        except Exception as exc:
-            failure = reading_failed(exc)
-            if failure is None:
-                raise
-            raise failure from exc
-
-    def _row(self, event: Event | Unknown) -> tuple[Event | Unknown, Row]:
-        event, body = _body(event)
-        session_id = event.session_id
-        model = tool = kind = prompt_tokens = completion_tokens = None
-        match event:
-            case TurnStarted() | StepStarted():
-                model = self._models[session_id] = event.model
-            case StepFinished():
-                model = self._models.get(session_id)
-                prompt_tokens, completion_tokens = event.usage.prompt_tokens, event.usage.completion_tokens
-            case ToolCallRequested():
-                tool, kind = event.tool, event.kind
-            case _:
-                pass
-        return event, Row(
-            session_id=session_id,
-            turn_id=_turn_id(event),
-            type=event_type(event),
-            model=model,
-            prompt_tokens=prompt_tokens,
-            completion_tokens=completion_tokens,
-            tool=tool,
-            kind=kind,
-            body=body,
-        )
+        self._thread.submit(self._database.close).result()
+        self._thread.shutdown(wait=True)
 
 
-def _turn_id(event: Event | Unknown) -> str | None:
-    turn_id: object = event.body.get("turn_id") if isinstance(event, Unknown) else getattr(event, "turn_id", None)
-    return turn_id if isinstance(turn_id, str) else None
+def _between(stored: list[Stored], low: int, high: int | None) -> list[Stored]:
+    above = after(stored, low)
+    return above if high is None else above[: len(above) - len(after(above, high))]
 
 
-def _body(event: Event | Unknown) -> tuple[Event | Unknown, str]:
+def _wire(record: queries.Record) -> Wire:
+    """The same bytes as ``events.encode_stored``, without reading the body."""
+    seq, recorded_at, session_id, body = record
+    # datetime.isoformat leaves a whole second without a fraction, as msgspec does.
+    data = f'{{"seq":{seq},"recorded_at":"{recorded_at.isoformat()}Z",{body[1:]}'
+    return Wire(seq, SessionId(session_id), data.encode())
+
+
+def _body(event: Event | Unknown) -> tuple[Event | Unknown, bytes]:
     """The event's JSON. Half a surrogate pair, which a program's output may hold, is no text: it becomes U+FFFD, for every reader."""
     try:
-        return event, encode_event(event).decode()
+        body = encode_event(event)
     except UnicodeEncodeError:
         raw: Any = msgspec.to_builtins(event.body if isinstance(event, Unknown) else event)
         body = _encode(_whole(raw))
-        return decode_event(body), body.decode()
+        return decode_event(body), body
+    return event, body
 
 
 def _whole(value: Any) -> Any:
@@ -217,113 +281,3 @@ def _whole(value: Any) -> Any:
     if isinstance(value, list):
         return [_whole(item) for item in value]  # type: ignore[misc]
     return value
-
-
-# ---- queries, on the reading thread -------------------------------------------------------------------------------------
-
-_Record = tuple[int, datetime, str, str]
-"""seq, recorded_at without zone, session_id, body"""
-
-
-def _select(
-    cursor: "DuckDBPyConnection",
-    session_id: str | None,
-    *,
-    after: int,
-    until: int | None = None,
-    limit: int | None = None,
-) -> list[_Record]:
-    where, values = ["seq > ?"], list[object]([after])
-    if until is not None:
-        where.append("seq <= ?")
-        values.append(until)
-    if session_id is not None:
-        where.append("session_id = ?")
-        values.append(session_id)
-    sql = f"SELECT seq, recorded_at, session_id, body FROM events WHERE {' AND '.join(where)} ORDER BY seq"
-    if limit is not None:
-        sql += " LIMIT ?"
-        values.append(limit)
-    return cursor.execute(sql, values).fetchall()
-
-
-def _stored(records: Iterable[_Record]) -> list[Stored]:
-    return [
-        Stored(seq=seq, recorded_at=recorded_at.replace(tzinfo=UTC), event=decode_event(body))
-        for seq, recorded_at, _, body in records
-    ]
-
-
-def _wire(records: Iterable[_Record]) -> list[Wire]:
-    return [
-        Wire(
-            seq,
-            SessionId(session_id),
-            # The same bytes as ``events.encode_stored``, without reading the body.
-            _encode({"seq": seq, "recorded_at": recorded_at.replace(tzinfo=UTC)})[:-1] + b"," + body.encode()[1:],
-        )
-        for seq, recorded_at, session_id, body in records
-    ]
-
-
-def _rebuild_summaries(cursor: "DuckDBPyConnection") -> Summaries:
-    marks = ", ".join("?" for _ in SETTING_TYPES)
-    settings = cursor.execute(
-        f"""
-        SELECT seq, recorded_at, session_id, body FROM events
-        WHERE type IN ({marks})
-           OR seq IN (SELECT max(seq) FROM events WHERE type = 'session.state_changed' GROUP BY session_id)
-        ORDER BY seq
-        """,
-        list(SETTING_TYPES),
-    ).fetchall()
-    counts = cursor.execute(
-        """
-        SELECT session_id, max(seq), arg_max(recorded_at, seq), count(*) FILTER (type = 'turn.submitted'),
-               count(*) FILTER (type = 'approval.requested') - count(*) FILTER (type = 'approval.resolved')
-        FROM events GROUP BY session_id
-        """
-    ).fetchall()
-    return Summaries.rebuild(
-        _stored(settings),
-        [
-            Counts(
-                session_id=session_id,
-                last_seq=last_seq,
-                updated_at=updated_at.replace(tzinfo=UTC),
-                turns=turns,
-                open_approvals=max(0, open_approvals),
-            )
-            for session_id, last_seq, updated_at, turns, open_approvals in counts
-        ],
-    )
-
-
-def _unfinished(cursor: "DuckDBPyConnection") -> dict[SessionId, list[Stored]]:
-    records: list[_Record] = cursor.execute(
-        """
-        SELECT seq, recorded_at, session_id, body FROM events
-        WHERE turn_id IN (
-            SELECT turn_id FROM events WHERE type = 'turn.submitted'
-            EXCEPT SELECT turn_id FROM events WHERE type = 'turn.finished'
-        )
-        ORDER BY seq
-        """
-    ).fetchall()
-    found: dict[SessionId, list[Stored]] = {}
-    for stored, record in zip(_stored(records), records, strict=True):
-        found.setdefault(SessionId(record[2]), []).append(stored)
-    return found
-
-
-def _approval(cursor: "DuckDBPyConnection", approval_id: str) -> tuple[SessionId, bool] | None:
-    rows = cursor.execute(
-        """
-        SELECT session_id, type FROM events
-        WHERE type IN ('approval.requested', 'approval.resolved') AND body ->> '$.approval_id' = ?
-        """,
-        [approval_id],
-    ).fetchall()
-    if not rows:
-        return None
-    return SessionId(rows[0][0]), any(type_ == "approval.resolved" for _, type_ in rows)

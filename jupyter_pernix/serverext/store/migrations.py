@@ -11,6 +11,17 @@ from ...errors import StoreTooNew
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+# The ids that an event may begin with, in this order; "session_id" is its last field.
+_HEAD = """concat('{"type":"', type, '"', ',"turn_id":"' || turn_id || '"', ',"step_id":"' || step_id || '"',
+    ',"call_id":"' || call_id || '"', ',"execution_id":"' || execution_id || '"')"""
+_TAIL = """concat(',"session_id":"', session_id, '"}')"""
+
+COMPACT = f"""CASE WHEN starts_with(body, {_HEAD}) AND suffix(body, {_TAIL})
+    THEN body[length({_HEAD}) + 1 : length(body) - length({_TAIL})] ELSE body END"""
+"""What ``event_log.body`` keeps of an event's JSON: what stands between the ids that are columns; all of it where that cannot be."""
+
+_FULL = f"""CASE WHEN starts_with(body, '{{') THEN body ELSE {_HEAD} || body || {_TAIL} END"""
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         # recorded_at is UTC without a zone: DuckDB needs the icu extension and pytz to hand out the kind with one.
@@ -30,9 +41,47 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         )
         """,
     ),
+    (
+        """
+        CREATE TABLE event_log (
+            seq BIGINT NOT NULL,
+            session_id VARCHAR NOT NULL,
+            turn_id VARCHAR,
+            step_id VARCHAR,
+            call_id VARCHAR,
+            execution_id VARCHAR,
+            type VARCHAR NOT NULL,
+            recorded_at TIMESTAMP NOT NULL,
+            model VARCHAR,
+            purpose VARCHAR,
+            prompt_tokens BIGINT,
+            completion_tokens BIGINT,
+            cost DOUBLE,
+            tool VARCHAR,
+            kind VARCHAR,
+            body VARCHAR NOT NULL USING COMPRESSION zstd
+        )
+        """,
+        f"""
+        INSERT INTO event_log
+        SELECT seq, session_id, turn_id, step_id, call_id, execution_id, type, recorded_at, model, NULL,
+               prompt_tokens, completion_tokens, NULL, tool, kind, {COMPACT}
+        FROM (
+            SELECT *, body ->> '$.step_id' AS step_id, body ->> '$.call_id' AS call_id, body ->> '$.execution_id' AS execution_id
+            FROM events
+        )
+        ORDER BY seq
+        """,
+        "DROP TABLE events",
+        f"""
+        CREATE VIEW events AS
+        SELECT seq, session_id, turn_id, step_id, call_id, execution_id, type, recorded_at, model, purpose,
+               prompt_tokens, completion_tokens, cost, tool, kind, {_FULL} AS body
+        FROM event_log
+        """,
+    ),
 )
 """``MIGRATIONS[n]`` leads from schema ``n`` to schema ``n + 1``."""
-
 SCHEMA = len(MIGRATIONS)
 
 

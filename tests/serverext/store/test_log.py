@@ -1,9 +1,10 @@
 """The store as the event loop sees it."""
 
 import os
+import resource
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC
 from pathlib import Path
 
@@ -122,27 +123,41 @@ async def test_a_cancelled_append_is_stored_all_the_same(path: Path) -> None:
     await store.aclose()
 
 
-async def test_a_transaction_that_fails_is_told_to_all_its_callers_and_the_next_one_goes_on(path: Path) -> None:
+@contextmanager
+def no_room(path: Path) -> Generator[None]:
+    """No file of this process grows any more, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+async def test_a_record_that_cannot_be_written_is_told_to_all_its_callers_and_later_ones_are_stored(path: Path) -> None:
     published: list[Stored] = []
     store = await EventStore.open(path, publish=published.extend)
     await store.append([message("before")])
-    await store._read(lambda cursor: cursor.execute("ALTER TABLE events RENAME TO away"))
     failures: list[StoreError] = []
 
     async def write() -> None:
         with pytest.raises(StoreError, match="could not write") as caught:
-            await store.append([message("lost")])
+            await store.append([message("lost" * 200_000)])
         failures.append(caught.value)
 
-    async with anyio.create_task_group() as group:
-        for _ in range(3):
-            group.start_soon(write)
+    with no_room(path):
+        async with anyio.create_task_group() as group:
+            for _ in range(3):
+                group.start_soon(write)
     assert len(failures) == 3
-    await store._read(lambda cursor: cursor.execute("ALTER TABLE away RENAME TO events"))
     await store.append([message("after")])
-    assert [(one.seq, getattr(one.event, "text", "")) for one in await store.events()] == [(1, "before"), (2, "after")]
+    expected = [(1, "before"), (2, "after")]
+    assert [(one.seq, getattr(one.event, "text", "")) for one in await store.events()] == expected
     assert [one.seq for one in published] == [1, 2]
     await store.aclose()
+    again = await EventStore.open(path)
+    assert [(one.seq, getattr(one.event, "text", "")) for one in await again.events()] == expected
+    await again.aclose()
 
 
 async def test_half_a_surrogate_pair_becomes_the_replacement_character_for_every_reader(path: Path) -> None:
@@ -231,7 +246,7 @@ async def test_a_file_of_a_newer_program_is_refused_and_left_as_it_was(path: Pat
     await store.aclose()
     with duckdb.connect(str(path)) as connection:
         connection.execute("INSERT INTO schema_steps VALUES (99, now()::TIMESTAMP)")
-    with pytest.raises(StoreTooNew, match=r"newer jupyter_pernix \(schema 99, this version knows 1\)"):
+    with pytest.raises(StoreTooNew, match=r"newer jupyter_pernix \(schema 99, this version knows 2\)"):
         await EventStore.open(path)
     with duckdb.connect(str(path)) as connection:
         assert connection.execute("SELECT count(*) FROM events").fetchone() == (1,)
@@ -292,15 +307,16 @@ async def test_a_killed_process_loses_nothing_that_it_acknowledged(path: Path, a
     assert len(stored) >= max(seqs)
 
 
-async def test_a_start_after_a_kill_leaves_no_log_to_be_read_again(path: Path) -> None:
-    wal = anyio.Path(f"{path}.wal")
+async def test_a_start_after_a_kill_leaves_nothing_to_be_read_again(path: Path) -> None:
+    wal, journals = Path(f"{path}.wal"), [path.with_suffix(suffix) for suffix in (".journal", ".journal2")]
     async with appending(path) as (process, told):
         await told.receive()
         process.kill()
         await process.wait()
-    assert (await wal.stat()).st_size > 0
+    assert any(journal.stat().st_size > 0 for journal in journals)
     store = await EventStore.open(path)
-    left = (await wal.stat()).st_size if await wal.exists() else 0
+    left = [file.stat().st_size for file in (wal, *journals) if file.exists()]
     stored = await store.events()
     await store.aclose()
-    assert (left, bool(stored)) == (0, True)
+    assert (sum(left), bool(stored)) == (0, True)
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
