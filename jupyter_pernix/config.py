@@ -226,6 +226,8 @@ RULES: Rules = {
 
 TREE: Node = schema.root(Settings, RULES)
 
+PROJECT_FILE = project.FILE
+
 
 # ---- reading ----------------------------------------------------------------------------------------------------------------
 

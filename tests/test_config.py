@@ -187,7 +187,7 @@ def test_each_value_tells_its_layer_and_place(tmp_path: Path):
     assert told['endpoints."a.b".model'] == ("environment", "PERNIX_ENDPOINTS__A_B__MODEL")
     assert told["endpoints.openai.base_url"] == ("environment", "OPENAI_API_KEY")
     assert told["deadlines.shell"] == ("command line", "--set deadlines.shell")
-    assert told["retry.attempts"] == ("traits", "PernixApp.settings")
+    assert told["retry.attempts"] == ("traits", "PernixApp.overrides")
 
 
 def test_what_a_stricter_layer_outdoes_is_told(tmp_path: Path):

@@ -6,7 +6,7 @@ from typing import Any
 
 import jupyter_core.paths
 from jupyter_server.extension.application import ExtensionApp
-from traitlets import Unicode
+from traitlets import Dict, List, Unicode
 
 from ..errors import PernixError, StoreError
 from ..records import JSON
@@ -31,6 +31,14 @@ class PernixApp(ExtensionApp):
     ).tag(config=True)
     data_folder = Unicode(
         help="Folder of the session store; the default is what the settings say, or pernix in the Jupyter data directory."
+    ).tag(config=True)
+
+    overrides = Dict(
+        help="Settings that go before all others, nested or by dotted keys, e.g. {'budget.rounds': 20}; "
+        "on the command line --PernixApp.overrides=budget.rounds=20."
+    ).tag(config=True)
+    assignments = List(
+        Unicode(), help="Settings of a command that starts this server (`jupyter pernix … --set KEY=VALUE`)."
     ).tag(config=True)
 
     carry: Carry | None = None
@@ -89,6 +97,8 @@ class PernixApp(ExtensionApp):
             config_folder=config_folder,
             settings_file=Path(self.settings_file) if self.settings_file else config_folder / "config.toml",
             data_folder=self.data_folder,
+            assignments=tuple(self.assignments),
+            overrides=self.overrides | ({"data_folder": self.data_folder} if self.data_folder else {}),
             url=serverapp.connection_url,
             token=serverapp.identity_provider.token,
             kernel_manager=serverapp.kernel_manager,

@@ -3,9 +3,9 @@
 import json
 import logging
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import anyio.to_thread
 import jupyter_core.paths
 
 from .. import config
-from ..config import Settings
+from ..config import Layered, Settings
 from ..errors import InvalidInput
 from ..events import Stored
 from .background import start_guarded
@@ -35,7 +35,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class RuntimeOptions:
-    """``data_folder`` "": what the settings say. ``token`` is the server's own, for ``server.json``. ``carry`` ``None``: the agent."""
+    """``data_folder`` "": what the settings say. ``assignments`` and ``overrides`` are layers of settings, see ``config.resolve``.
+    ``token`` is the server's own, for ``server.json``. ``carry`` ``None``: the agent."""
 
     root: Path
     config_folder: Path
@@ -44,6 +45,8 @@ class RuntimeOptions:
     url: str
     token: str
     kernel_manager: Any
+    assignments: tuple[str, ...] = ()
+    overrides: Mapping[str, Any] = field(default_factory=dict[str, Any])
     carry: Carry | None = None
 
 
@@ -52,6 +55,8 @@ class Runtime:
     """What the handlers work on."""
 
     settings: Settings
+    config: Layered
+    """The layers that gave the settings; ``config.explain()`` says which gave what."""
     root: Path
     data_folder: Path
     store: EventStore
@@ -88,8 +93,15 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
     :raises ConfigError: if a setting is wrong
     :raises StoreError: if the store cannot be had
     """
-    settings = config.load(config_file=options.settings_file)
     root = resolved_root(options.root)
+    layered = config.resolve(
+        config_file=options.settings_file,
+        project_file=root / config.PROJECT_FILE,
+        assignments=options.assignments,
+        overrides=options.overrides,
+        endpoints=config.known_endpoints(options.config_folder),
+    )
+    settings = layered.settings
     data_folder = data_folder_of(options, settings)
     bus = Bus()
     late: list[Sessions] = []
@@ -105,7 +117,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
         stack.callback(bus.close)
         bus.last_seq = store.last_seq
         endpoints = Endpoints(settings, folder=options.config_folder)
-        keys = {endpoint.api_key_env for endpoint in settings.endpoints.values()}
+        keys = config.secret_variables(settings, os.environ)
         kernels = LazyKernels(options.kernel_manager, withheld=keys)
         stack.push_async_callback(kernels.aclose)
         tasks = kernels.tasks = await stack.enter_async_context(anyio.create_task_group())
@@ -134,6 +146,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
         try:
             yield Runtime(
                 settings=settings,
+                config=layered,
                 root=root,
                 data_folder=data_folder,
                 store=store,

@@ -15,6 +15,8 @@ PREFIX = "PERNIX_"
 _NOT_SETTINGS = re.compile(r"PERNIX_(CALL|CRASH_ROUNDS|TEST_\w+|BENCH_\w+)")
 """Variables of ours with another use: the mark of a call's processes, and those of tests and benchmarks."""
 
+_OVERRIDES = "PernixApp.overrides"
+
 OPENAI_URL = "https://api.openai.com/v1"
 
 
@@ -125,15 +127,16 @@ def from_assignments(tree: Node, assignments: Iterable[str]) -> Layer:
     return Layer("command line", "command line", data, places, text=True)
 
 
-def from_traits(settings: Mapping[str, Any], *, place: str = "PernixApp.settings") -> Layer:
-    """Unchecked; tables stand in each other, or keys are dotted.
+def from_traits(given: Mapping[str, Any]) -> Layer:
+    """Unchecked. What ``PernixApp.overrides`` holds: tables stand in each other, or keys are dotted; ``data_folder`` is the trait of
+    that name.
 
     :raises ConfigError: for a key that is none
     """
     data: Table = {}
     places: dict[KeyPath, str] = {}
-    for key, value in settings.items():
-        path = key_path(key)
+    for key, value in given.items():
+        path, place = (("data_dir",), "PernixApp.data_folder") if key == "data_folder" else (key_path(key), _OVERRIDES)
         if path is None:
             raise ConfigError("traits", f"{place}: {key!r} is not a key, as budget.rounds is one")
         one: Table = {}
