@@ -1,12 +1,12 @@
 """What the host saw in a session: files changed and read, commands and exit codes, cells run, refusals. A fold of its log.
 
 The model's word is never taken for any of it: a file counts as known if its content went through our tools, a command as passed
-if its process ended with 0.
+if its process ended with 0. Every fact has its place in the log (``seq``), so that "after the last change" can be answered.
 """
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..events import (
     ApprovalResolved,
@@ -18,21 +18,27 @@ from ..events import (
     ToolCallFinished,
     ToolCallRequested,
     ToolCallStarted,
+    WorkerReported,
 )
-from ..ids import CallId, ExecutionId
+from ..ids import CallId, ExecutionId, TurnId
 from ..records import FileChange
 
 EXIT_LINE = "exit code {code}"
 _EXIT = re.compile(r"\Aexit code (-?\d+)\b")
+_TAIL = 600
 
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A shell command that was started. ``exit_code`` ``None``: it did not end by itself, or not yet."""
+    """A shell command that was started. ``exit_code`` ``None``: it did not end by itself, or not yet. ``tail``: the last of its output."""
 
     call_id: CallId
     command: str
     exit_code: int | None
+    turn_id: TurnId = field(default=TurnId(""), compare=False)
+    seq: int = field(default=0, compare=False)
+    ended: bool = field(default=False, compare=False)
+    tail: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,19 +49,49 @@ class Cell:
     code: str
     status: str = ""
     execution_count: int | None = None
+    turn_id: TurnId = field(default=TurnId(""), compare=False)
+    seq: int = field(default=0, compare=False)
+    ename: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Refusal:
-    """A call that was not carried out. ``rule``: what refused it; ``"user"`` for a person."""
+    """A call that was not carried out. ``rule``: what refused it; ``"user"`` for a person. ``title``: the call in words."""
 
     call_id: CallId
     rule: str
+    turn_id: TurnId = field(default=TurnId(""), compare=False)
+    seq: int = field(default=0, compare=False)
+    title: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A change of a file, and its place in the log."""
+
+    seq: int
+    turn_id: TurnId
+    call_id: CallId
+    change: FileChange
+
+
+@dataclass(kw_only=True)
+class Facts:
+    """What was seen in one turn, each kind in the order of the log. ``workers``: how many have reported; what they changed is in
+    their own logs."""
+
+    changes: list[Change] = field(default_factory=list[Change])
+    commands: dict[CallId, Command] = field(default_factory=dict[CallId, Command])
+    cells: dict[ExecutionId, Cell] = field(default_factory=dict[ExecutionId, Cell])
+    refusals: list[Refusal] = field(default_factory=list[Refusal])
+    calls: int = 0
+    workers: int = 0
+    changed_lines: int = 0
 
 
 @dataclass(kw_only=True)
 class Ledger:
-    """Feed it a session's events in order with ``add``."""
+    """Feed it a session's events in order with ``add``, which takes the same time however long the log is."""
 
     seen: dict[str, str] = field(default_factory=dict[str, str])
     """Files whose content the model knows: path below the space root → sha256 hex digest of that content."""
@@ -65,8 +101,16 @@ class Ledger:
     refusals: list[Refusal] = field(default_factory=list[Refusal])
     granted: set[str] = field(default_factory=set[str])
     """Actions that the user has allowed for the whole session."""
+    changed_lines: int = 0
+    """Lines added and removed, in the whole session."""
+    last_change: dict[str, int] = field(default_factory=dict[str, int])
+    """Path → ``seq`` of its last change."""
+    last_count: int | None = None
+    """Execution count of the last cell that has one; a lower one after it means that the kernel began anew."""
+    _turns: dict[TurnId, Facts] = field(default_factory=dict[TurnId, Facts])
     _actions: dict[CallId, str] = field(default_factory=dict[CallId, str])
     _shell: dict[CallId, str] = field(default_factory=dict[CallId, str])
+    _titles: dict[CallId, str] = field(default_factory=dict[CallId, str])
 
     @classmethod
     def of(cls, log: Iterable[Stored]) -> "Ledger":
@@ -75,63 +119,102 @@ class Ledger:
             ledger.add(stored)
         return ledger
 
-    @property
-    def last_count(self) -> int | None:
-        """Execution count of the last cell that has one; a lower one after it means that the kernel began anew."""
-        counts = [cell.execution_count for cell in self.cells.values() if cell.execution_count is not None]
-        return counts[-1] if counts else None
+    def turn(self, turn_id: TurnId) -> Facts:
+        """What was seen in this turn; nothing if it is not known. To be read only."""
+        return self._turns.get(turn_id) or Facts()
 
     def add(self, stored: Stored) -> None:
         event = stored.event
         match event:
             case FileChanged():
-                self._changed(event.change)
+                self._changed(stored.seq, event)
             case PolicyDecided():
                 self._actions[event.call_id] = event.action
                 if event.verdict == "refuse":
-                    self.refusals.append(Refusal(call_id=event.call_id, rule=event.rule))
+                    self._refused(stored.seq, event, event.rule)
             case ApprovalResolved():
-                self._answered(event)
+                self._answered(stored.seq, event)
             case ToolCallRequested():
+                self._titles[event.call_id] = event.title
                 if event.tool == "run_shell":
                     self._shell[event.call_id] = str(event.arguments.get("command", ""))
             case ToolCallStarted():
+                self._facts(event.turn_id).calls += 1
                 if event.call_id in self._shell:
-                    self._command(event.call_id, exit_code=None)
+                    self._command_started(stored.seq, event)
             case ToolCallFinished():
                 self.seen.update(event.seen)
-                found = _EXIT.match(event.result)
-                if event.call_id in self.commands and found:
-                    self._command(event.call_id, exit_code=int(found[1]))
+                self._command_ended(event)
             case ExecutionStarted():
-                self.cells[event.execution_id] = Cell(execution_id=event.execution_id, code=event.code)
+                cell = Cell(execution_id=event.execution_id, code=event.code, turn_id=event.turn_id, seq=stored.seq)
+                self.cells[event.execution_id] = self._facts(event.turn_id).cells[event.execution_id] = cell
             case ExecutionFinished():
                 self._executed(event)
+            case WorkerReported():
+                self._facts(event.turn_id).workers += 1
             case _:
                 pass
 
-    def _command(self, call_id: CallId, *, exit_code: int | None) -> None:
-        self.commands[call_id] = Command(call_id=call_id, command=self._shell[call_id], exit_code=exit_code)
+    def _facts(self, turn_id: TurnId) -> Facts:
+        facts = self._turns.get(turn_id)
+        if facts is None:
+            facts = self._turns[turn_id] = Facts()
+        return facts
 
-    def _changed(self, change: FileChange) -> None:
+    def _command_started(self, seq: int, event: ToolCallStarted) -> None:
+        command = Command(
+            call_id=event.call_id,
+            command=self._shell[event.call_id],
+            exit_code=None,
+            turn_id=event.turn_id,
+            seq=seq,
+        )
+        self.commands[event.call_id] = self._facts(event.turn_id).commands[event.call_id] = command
+
+    def _command_ended(self, event: ToolCallFinished) -> None:
+        command = self.commands.get(event.call_id)
+        if command is None:
+            return
+        found = _EXIT.match(event.result)
+        command = replace(command, exit_code=int(found[1]) if found else None, ended=True, tail=event.result[-_TAIL:])
+        self.commands[event.call_id] = self._facts(command.turn_id).commands[event.call_id] = command
+
+    def _changed(self, seq: int, event: FileChanged) -> None:
+        change = event.change
         self.changes.append(change)
+        facts = self._facts(event.turn_id)
+        facts.changes.append(Change(seq=seq, turn_id=event.turn_id, call_id=event.call_id, change=change))
+        lines = change.added_lines + change.removed_lines
+        self.changed_lines += lines
+        facts.changed_lines += lines
+        self.last_change[change.path] = seq
         if change.after is None:
             self.seen.pop(change.path, None)
         else:
             self.seen[change.path] = change.after
 
-    def _answered(self, event: ApprovalResolved) -> None:
+    def _refused(self, seq: int, event: PolicyDecided | ApprovalResolved, rule: str) -> None:
+        refusal = Refusal(
+            call_id=event.call_id,
+            rule=rule,
+            turn_id=event.turn_id,
+            seq=seq,
+            title=self._titles.get(event.call_id, ""),
+        )
+        self.refusals.append(refusal)
+        self._facts(event.turn_id).refusals.append(refusal)
+
+    def _answered(self, seq: int, event: ApprovalResolved) -> None:
         if event.choice in ("reject_once", "reject_always"):
-            self.refusals.append(Refusal(call_id=event.call_id, rule="user"))
+            self._refused(seq, event, "user" if event.by != "host" else "host")
         elif event.choice == "allow_session" and event.call_id in self._actions:
             self.granted.add(self._actions[event.call_id])
 
     def _executed(self, event: ExecutionFinished) -> None:
         cell = self.cells.get(event.execution_id)
-        if cell is not None:
-            self.cells[event.execution_id] = Cell(
-                execution_id=cell.execution_id,
-                code=cell.code,
-                status=event.status,
-                execution_count=event.execution_count,
-            )
+        if cell is None:
+            return
+        cell = replace(cell, status=event.status, execution_count=event.execution_count, ename=event.ename)
+        self.cells[event.execution_id] = self._facts(cell.turn_id).cells[event.execution_id] = cell
+        if event.execution_count is not None:
+            self.last_count = event.execution_count
