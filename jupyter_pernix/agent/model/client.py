@@ -6,9 +6,9 @@ One request is one try; ``retry.py`` makes the others.
 
 import time
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import anyio
 import msgspec
@@ -20,7 +20,7 @@ from ...records import JSON, Timings
 from .conversation import Conversation
 from .faults import classify_body
 from .history import mended
-from .http import checked_base_url, checked_key, new_client, place, translated, without_key
+from .http import Wire, checked_base_url, checked_key, place, translated, without_key
 from .parts import Part, Reply, RequestSize, ToolSpec
 from .stream import ReplyReader
 from .written import ToolSchemas
@@ -41,39 +41,39 @@ class Endpoint:
         self.base_url = checked_base_url(base_url)
         self.deadlines = deadlines or Deadlines()
         self._key = checked_key(key)
-        self._client: httpx.AsyncClient | None = None
+        self._wire: Wire | None = None
 
     def __repr__(self) -> str:
         return f"<Endpoint {place(self.base_url)}>"
 
     @property
+    def wire(self) -> Wire:
+        if self._wire is None:
+            self._wire = Wire(self.base_url, key=self._key, connect=self.deadlines.connect)
+        return self._wire
+
+    @property
     def client(self) -> "httpx.AsyncClient":
-        if self._client is None:
-            self._client = new_client(self.base_url, key=self._key, connect=self.deadlines.connect)
-        return self._client
+        return self.wire.client
 
     def translated(self, *, started: bool = False) -> AbstractContextManager[None]:
         """Around whatever is done with ``client``; see ``http.translated``."""
         return translated(self.base_url, key=self._key, started=started)
 
     async def aclose(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+        wire, self._wire = self._wire, None
+        if wire is not None:
+            await wire.aclose()
 
     @asynccontextmanager
     async def post(
         self, body: bytes, *, tools: ToolSchemas | None = None, session_id: str = ""
     ) -> AsyncGenerator[AsyncIterator[Part]]:
         """One request for a streamed answer; see ``Model.stream``."""
-        headers = {"content-type": "application/json", "accept": "text/event-stream"}
-        if session_id:
-            headers["x-conversation-id"] = (
-                session_id  # a router keeps a conversation on the replica that has its prefix
-            )
-        request = self.client.build_request("POST", f"{self.base_url}/chat/completions", content=body, headers=headers)
+        # A router keeps a conversation on the replica that has its prefix.
+        headers = {"x-conversation-id": session_id} if session_id else {}
         started = time.monotonic()
-        response = await self._send(request)
+        response = await self._send(body, headers)
         try:
             if response.status_code != 200:
                 raise await self._refusal(response)
@@ -83,10 +83,10 @@ class Endpoint:
             with anyio.move_on_after(5, shield=True):
                 await response.aclose()
 
-    async def _send(self, request: "httpx.Request") -> "httpx.Response":
+    async def _send(self, body: bytes, headers: Mapping[str, str]) -> "httpx.Response":
         try:
             with self.translated(), anyio.fail_after(self.deadlines.first_token):
-                return await self.client.send(request, stream=True)
+                return await self.wire.post(body, headers)
         except TimeoutError as exc:
             raise self._too_slow() from exc
 
@@ -112,7 +112,9 @@ class Endpoint:
 
     async def _parts(self, response: "httpx.Response", reader: ReplyReader, started: float) -> AsyncGenerator[Part]:
         first: float | None = None
-        pieces = response.aiter_bytes()
+        encoded = "content-encoding" in response.headers
+        # The raw stream is two generators shorter.
+        pieces = response.aiter_bytes() if encoded else aiter(cast(AsyncIterable[bytes], response.stream))
         broken: ModelError | None = None
         while not reader.is_done:
             limit = self._wait_limit(first, started)
@@ -253,10 +255,10 @@ class ChatModel:
             **self._options,
         }
         kept = {key: value for key, value in head.items() if key not in self._left_out}
-        messages = conversation.encoded()
+        begin, tail = _encode(kept)[:-1] + b',"messages":', self._tail_for(tools)
         if conversation in self._broken_history:
-            messages = _encode(mended(conversation.messages))
-        return b"".join((_encode(kept)[:-1], b',"messages":', messages, self._tail_for(tools)))
+            return b"".join((begin, _encode(mended(conversation.messages)), tail))
+        return conversation.within(begin + b"[", b"]" + tail)
 
     def _tail_for(self, tools: tuple[ToolSpec, ...]) -> bytes:
         if tools != self._tools:

@@ -2,7 +2,8 @@
 
 import ipaddress
 import re
-from collections.abc import Generator
+import time
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -64,32 +65,85 @@ def checked_key(key: str) -> str:
     return key
 
 
-def new_client(base_url: str, *, key: str, connect: float) -> "httpx.AsyncClient":
-    """A client for one endpoint. It has no read deadline: readers set one around each wait.
+_IDLE = 4.5
+"""Seconds that an idle connection is kept: most servers close theirs after five."""
+_STALE_WITHIN = 2.0
+"""Seconds after which a failure is no longer the sign of a connection that was closed already."""
 
-    Proxies of the environment are used for addresses outside this machine only.
+
+class Wire:
+    """The connections to one endpoint. There is no read deadline: readers set one around each wait.
+
+    Proxies of the environment are used for addresses outside this machine only. What each request has in common is made once.
     """
-    import httpx  # spares the extension's import
 
-    return httpx.AsyncClient(
-        timeout=httpx.Timeout(None, connect=connect, write=60.0, pool=connect),
-        trust_env=not is_loopback(base_url),
-        verify=not base_url.startswith(
-            "http://"
-        ),  # without TLS there is nothing to verify, and loading the certificates takes long
-        headers={"authorization": f"Bearer {key}"} if key else {},
-        limits=_limits(base_url),
-    )
+    def __init__(self, base_url: str, *, key: str, connect: float) -> None:
+        import httpx  # spares the extension's import
+
+        # Without TLS there is nothing to verify, and loading the certificates takes long.
+        verify = not base_url.startswith("http://")
+        limits = httpx.Limits(max_keepalive_connections=8, keepalive_expiry=_IDLE)
+        local = is_loopback(base_url)
+        transport = httpx.AsyncHTTPTransport(verify=verify, limits=limits, trust_env=False) if local else None
+        self._timeouts: dict[str, float | None] = {"connect": connect, "read": None, "write": 60.0, "pool": connect}
+        self.client = httpx.AsyncClient(
+            timeout=httpx.Timeout(**self._timeouts),
+            trust_env=not local,
+            transport=transport,
+            verify=verify,
+            headers={"authorization": f"Bearer {key}"} if key else {},
+            limits=limits,
+        )
+        self._url = httpx.URL(f"{base_url}/chat/completions")
+        # On this machine the client's redirects, cookies and proxies have nothing to do, and cost half of a request.
+        self._transport = None if self._url.userinfo else transport
+        given = httpx.Headers(self.client.headers)
+        given.update({"content-type": "application/json", "accept": "text/event-stream"})
+        self._headers = given.raw
+
+    async def aclose(self) -> None:
+        await self.client.aclose()
+
+    async def post(self, body: bytes, headers: Mapping[str, str]) -> "httpx.Response":
+        """Ask for an answer; the body of the response is not read yet.
+
+        A connection that was idle may be closed by the server in the very moment in which it is used again. A request that met
+        that is sent once more, on another connection; one that had a new connection, or waited, is never sent twice.
+
+        :raises httpx.HTTPError: if there is no response
+        """
+        import httpx  # spares the extension's import
+
+        while True:
+            begun, opened = time.monotonic(), _Opened()
+            request = httpx.Request(
+                "POST",
+                self._url,
+                headers=[*self._headers, *_raw(headers)],
+                content=body,
+                extensions={"timeout": self._timeouts, "trace": opened},
+            )
+            try:
+                if self._transport is not None:
+                    return await self._transport.handle_async_request(request)
+                return await self.client.send(request, stream=True)
+            except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
+                if opened.new or time.monotonic() - begun > _STALE_WITHIN:
+                    raise
 
 
-def _limits(base_url: str) -> "httpx.Limits":
-    """On this machine each request has a connection of its own: llama.cpp closes one after a stream without saying so, and a
-    request that was sent in that moment fails. Elsewhere an idle one is given up before servers usually do it."""
-    import httpx  # spares the extension's import
+class _Opened:
+    """Listens to one request: whether a connection was opened for it."""
 
-    if is_loopback(base_url):
-        return httpx.Limits(max_keepalive_connections=0)
-    return httpx.Limits(max_keepalive_connections=8, keepalive_expiry=20.0)
+    new = False
+
+    async def __call__(self, event: str, info: Mapping[str, object]) -> None:
+        if event.startswith("connection.connect"):
+            self.new = True
+
+
+def _raw(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode("ascii"), value.encode("ascii")) for name, value in headers.items()]
 
 
 @contextmanager

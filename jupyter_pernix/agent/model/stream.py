@@ -9,6 +9,8 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
+import msgspec
+
 from ...errors import EndpointFailed, StreamBroken
 from ...records import JSON, Usage
 from .calls import CallCollector, as_object
@@ -39,6 +41,7 @@ _FINISH = {
     "abort": "error",
     "cancelled": "error",
 }
+_quick = msgspec.json.Decoder().decode
 _LONGEST_WHOLE_BODY = 32 * 1024 * 1024
 
 
@@ -124,7 +127,7 @@ class ReplyReader:
             self._assembler.done = True
             return []
         try:
-            value: Any = json.loads(data)
+            value = _decoded(data)
         except (ValueError, RecursionError) as exc:
             if not event.whole or data[:1] in "{[":
                 raise StreamBroken("the endpoint's answer was cut off in the middle") from exc
@@ -252,6 +255,13 @@ class Assembler:
         return Reply(text=text, thought=thought, calls=calls, finish_reason=finish, usage=self._usage)
 
 
+def _decoded(text: str) -> Any:
+    try:
+        return _quick(text)
+    except (msgspec.DecodeError, RecursionError):
+        return json.loads(text)  # takes what servers send and no standard allows: NaN, half a surrogate pair
+
+
 def _empty(thought: str, finish: str) -> EndpointFailed:
     what = "the model only thought and gave no answer" if thought.strip() else "the model gave an empty answer"
     hint = "raise the endpoint's limit of output tokens" if finish == "length" else ""
@@ -303,6 +313,8 @@ def _paired(text: str, *, final: bool) -> tuple[str, str]:
 
 
 def _clean(text: str) -> str:
+    if text.isascii():
+        return text
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

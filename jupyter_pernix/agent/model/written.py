@@ -33,10 +33,18 @@ _ENVELOPES = (
 )
 
 
+_FIRST_CHARS = frozenset(mark[0] for mark in (*_CLOSINGS, *_ENVELOPES))
+_ENVELOPE_START = re.compile(rf"(?:\A|\n)[ \t]*({'|'.join(map(re.escape, _ENVELOPES))})")
+_ENVELOPE_CHARS = frozenset(mark[0] for mark in _ENVELOPES)
+
+
 def _held(text: str, marks: tuple[str, ...]) -> int:
     """How many characters at the end of ``text`` may be the beginning of one of ``marks``."""
-    longest = min(len(text), max(map(len, marks)) - 1)
-    return next((n for n in range(longest, 0, -1) if any(mark.startswith(text[-n:]) for mark in marks)), 0)
+    tail = text[1 - max(map(len, marks)) :]
+    for at, char in enumerate(tail):
+        if char in _FIRST_CHARS and any(mark.startswith(tail[at:]) for mark in marks):
+            return len(tail) - at
+    return 0
 
 
 @dataclass
@@ -134,6 +142,8 @@ _CALL_KEYS = {
     "id",
 }
 _FIRST_KEY = re.compile(r'\A[\[\s]*\{\s*"((?:[^"\\]|\\.)*)"')
+_LONGEST_OPENING = 4000
+"""After so many characters it is settled whether what stands there may be a call."""
 _FENCE_LINE = re.compile(r"\A```[ \t]*([\w.+-]*)[ \t]*\n\s*")
 _CALL_FENCES = {"", "json", "tool_call", "tool_calls", "tool_code", "function_call", "xml"}
 
@@ -143,14 +153,19 @@ class CallHold:
 
     def __init__(self) -> None:
         self._buffer = ""
+        self._kept: list[str] = []
         self._shown = False
         self._holding = False
 
     def feed(self, text: str) -> str:
-        self._buffer += text
-        if self._holding or (not self._shown and self._may_be_call(self._buffer.lstrip())):
+        if self._holding:
+            self._kept.append(text)
             return ""
-        at = min((place for mark in _ENVELOPES if (place := _at_line_start(self._buffer, mark)) >= 0), default=-1)
+        self._buffer += text
+        if not self._shown and self._may_be_call(self._buffer.lstrip()):
+            self._holding = len(self._buffer) > _LONGEST_OPENING
+            return ""
+        at = _envelope_start(self._buffer)
         if at >= 0:
             self._holding = True
         else:
@@ -160,7 +175,7 @@ class CallHold:
         return shown
 
     def finish(self) -> str:
-        rest, self._buffer = self._buffer, ""
+        rest, self._buffer, self._kept = "".join([self._buffer, *self._kept]), "", []
         return rest
 
     def _may_be_call(self, start: str) -> bool:
@@ -180,8 +195,11 @@ class CallHold:
         return re.match(r'\A[\[\s]*(\{\s*("((?:[^"\\]|\\.)*)?)?)?\Z', start) is not None
 
 
-def _at_line_start(text: str, mark: str) -> int:
-    found = re.search(rf"(?:\A|\n)[ \t]*({re.escape(mark)})", text)
+def _envelope_start(text: str) -> int:
+    """Where the first envelope opens at the beginning of a line; -1: nowhere."""
+    if _ENVELOPE_CHARS.isdisjoint(text):
+        return -1
+    found = _ENVELOPE_START.search(text)
     return found.start(1) if found else -1
 
 
@@ -230,7 +248,7 @@ def read_written(text: str, tools: ToolSchemas) -> Written:
 
 
 def _enveloped(text: str, tools: ToolSchemas) -> Written:
-    start = min((place for mark in _ENVELOPES if (place := _at_line_start(text, mark)) >= 0), default=-1)
+    start = _envelope_start(text)
     if start < 0 or text[:start].count("```") % 2:
         return Written(text=text)
     before, body = text[:start].rstrip(), _SPECIAL.sub("", text[start:]).strip()

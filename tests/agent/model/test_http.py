@@ -1,7 +1,12 @@
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import anyio
+import anyio.abc
 import httpx
 import pytest
 
-from jupyter_pernix.agent.model.http import from_httpx, is_loopback, new_client, place
+from jupyter_pernix.agent.model.http import Wire, from_httpx, is_loopback, place
 from jupyter_pernix.errors import EndpointFailed, EndpointUnreachable, StreamBroken
 
 
@@ -43,11 +48,100 @@ def test_a_read_error_is_a_broken_stream_only_after_the_answer_began() -> None:
         ("http://10.0.0.1/v1", False),
     ],
 )
-async def test_proxies_are_for_other_machines_only(url: str, own: bool) -> None:
+async def test_proxies_are_for_other_machines_only(url: str, own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_loopback(url) is own
-    async with new_client(url, key="", connect=1) as client:
-        assert client.trust_env is not own
+    monkeypatch.setenv("ALL_PROXY", "http://proxy.example.org:3128")
+    monkeypatch.setenv("NO_PROXY", "")
+    wire = Wire(url, key="", connect=1)
+    routes = wire.client._mounts  # type: ignore[attr-defined]
+    await wire.aclose()
+    assert bool(routes) is not own
 
 
 def test_a_shown_address_has_neither_password_nor_query() -> None:
     assert place("https://user:secret@host:8443/v1?key=1") == "https://host:8443/v1"
+
+
+# ---- connections that are used again ---------------------------------------------------------------------------------------
+
+ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 4\r\n\r\nword"
+
+
+class Fickle:
+    """A server that answers the first request of each connection that ``answers`` names, and does as told with the others."""
+
+    def __init__(self, *, answers: int, closes: bool = False) -> None:
+        self.connections = 0
+        self.requests = 0
+        self.closed = anyio.Event()
+        self._answers, self._closes = answers, closes
+
+    async def serve(self, stream: anyio.abc.SocketStream) -> None:
+        self.connections += 1
+        async with stream:
+            try:
+                while True:
+                    await self._read(stream)
+                    self.requests += 1
+                    if self.requests > self._answers and self.requests != 3:
+                        break
+                    await stream.send(ANSWER)
+                    if self._closes:
+                        break
+            except (anyio.EndOfStream, anyio.BrokenResourceError):
+                pass
+        self.closed.set()
+
+    async def _read(self, stream: anyio.abc.SocketStream) -> None:
+        data = b""
+        while not data.endswith(b"body"):
+            data += await stream.receive()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[Wire]:
+        listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+        port = listener.extra(anyio.abc.SocketAttribute.local_port)
+        wire = Wire(f"http://127.0.0.1:{port}/v1", key="", connect=5)
+        async with listener, anyio.create_task_group() as group:
+            group.start_soon(listener.serve, self.serve)
+            with anyio.fail_after(10):
+                yield wire
+            await wire.aclose()
+            group.cancel_scope.cancel()
+
+
+async def posted(wire: Wire) -> bytes:
+    response = await wire.post(b"body", {})
+    return await response.aread()
+
+
+async def test_requests_one_after_another_share_a_connection() -> None:
+    server = Fickle(answers=9)
+    async with server.running() as wire:
+        assert [await posted(wire) for _ in range(3)] == [b"word"] * 3
+    assert (server.connections, server.requests) == (1, 3)
+
+
+async def test_a_connection_that_the_server_has_closed_is_not_used_again() -> None:
+    server = Fickle(answers=9, closes=True)
+    async with server.running() as wire:
+        await posted(wire)
+        await server.closed.wait()
+        await posted(wire)
+    assert (server.connections, server.requests) == (2, 2)
+
+
+async def test_a_request_that_meets_a_closing_connection_is_sent_once_more() -> None:
+    server = Fickle(answers=1)
+    async with server.running() as wire:
+        await posted(wire)
+        assert await posted(wire) == b"word"
+    assert (server.connections, server.requests) == (2, 3)
+
+
+async def test_a_request_on_a_new_connection_is_never_sent_twice() -> None:
+    server = Fickle(answers=0)
+    async with server.running() as wire:
+        with pytest.raises(httpx.RemoteProtocolError):
+            await posted(wire)
+    assert (server.connections, server.requests) == (1, 1)
