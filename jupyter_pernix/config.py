@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Meta
 
 from .records import NO_LIMITS, Budget, EndpointKind, Mode, Record
+from .settings import explain as explain_module
 from .settings import given, project, schema
 from .settings.explain import SECRET, Setting, explained
 from .settings.layers import Layer, checked, find, merged, read_toml
@@ -50,13 +51,15 @@ class RoleSettings(Record, frozen=True):
 
 
 class Roles(Record, frozen=True):
-    """``primary`` carries turns; "" is the session's endpoint, or the default. ``background`` makes titles, plans, summaries and
-    carries workers; without one there are no titles and plans, and summaries are made by the primary. ``backup`` takes over when
-    the primary fails for good; without one the turn ends."""
+    """Who does what."""
 
     primary: RoleSettings = RoleSettings()
+    """`primary` carries turns; "" is the session's endpoint, or the default."""
     background: RoleSettings = RoleSettings()
+    """`background` makes titles, plans and summaries and carries workers; without one there are no titles and plans, and summaries are
+    made by the primary."""
     backup: RoleSettings = RoleSettings()
+    """`backup` takes over when the primary fails for good; without one the turn ends."""
 
 
 class Retry(Record, frozen=True):
@@ -97,6 +100,7 @@ class EndpointSettings(Record, frozen=True):
     context_length: int | None = None
     """Tokens that fit; none: what the endpoint says."""
     price: Price | None = None
+    """Without prices a turn's cost is not known, and no limit of cost can be kept."""
     options: dict[str, Any] = {}
     """Further fields of each request, e.g. `temperature` or `max_tokens`."""
 
@@ -143,9 +147,9 @@ class Settings(Record, frozen=True):
     model_folders: list[str] = []
     """Folders to look for GGUF files in, besides the usual caches."""
     budget: Budget = Budget()
-    """Of one turn."""
+    """For one turn."""
     session_budget: Budget = NO_LIMITS
-    """Of all turns of a session together."""
+    """For all turns of a session together."""
     roles: Roles = Roles()
     scout: bool = True
     """Plan a substantive turn by the background role before it begins."""
@@ -196,11 +200,13 @@ RULES: Rules = {
         "endpoints": Rule(keys=_EndpointName),
     },
     Budget: {
-        "rounds": Rule(kind=_Count | None, doc="Model requests."),
-        "tokens": Rule(kind=_Count | None, doc="Tokens, sent and written."),
-        "seconds": Rule(kind=_Seconds | None, doc="Seconds of work; waiting for you and pauses are not counted."),
-        "cost": Rule(kind=_Seconds | None, doc="In the currency of the endpoint's price; needs one."),
-        "changed_lines": Rule(kind=_Lines | None, doc="Lines of files added and removed."),
+        "rounds": Rule(kind=_Count | None, doc="How many model requests."),
+        "tokens": Rule(kind=_Count | None, doc="How many tokens, sent and written."),
+        "seconds": Rule(
+            kind=_Seconds | None, doc="How many seconds of work; waiting for you and pauses are not counted."
+        ),
+        "cost": Rule(kind=_Seconds | None, doc="What it may cost, in the currency of the endpoint's price; needs one."),
+        "changed_lines": Rule(kind=_Lines | None, doc="How many lines of files may be added and removed."),
     },
     RoleSettings: {"endpoint": Rule(kind=_Named), "options": Rule(refused=REFUSED)},
     Retry: {"attempts": Rule(kind=_Count), "first_wait": Rule(kind=_Amount), "ceiling": Rule(kind=_Amount)},
@@ -308,6 +314,14 @@ def load(
 def explain(*, key: str = "", **sources: Any) -> list[Setting]:
     """As ``load``: each setting with where it came from."""
     return resolve(**sources).explain(key)
+
+
+def part(told: Sequence[Setting], key: str) -> list[Setting]:
+    """Those of ``told`` at and below ``key``; all if it is "".
+
+    :raises ConfigError: if there is no setting ``key``
+    """
+    return explain_module.part(told, TREE, key)
 
 
 def _check_whole(node: Node, data: Table, layers: Sequence[Layer]) -> None:

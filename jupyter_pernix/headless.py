@@ -8,12 +8,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextvars import ContextVar
 from pathlib import Path
 from types import TracebackType
 
 from . import client as _client
 from .client import Client
 from .errors import RequestFailed, ServerAway, ServerError
+
+assignments: ContextVar[tuple[str, ...]] = ContextVar("assignments", default=())
+"""Settings, as ``KEY=VALUE``, that a command gives to a server that it starts."""
 
 _START_DEADLINE = 60.0
 _STOP_DEADLINE = 10.0
@@ -136,6 +140,7 @@ def _command(root: Path) -> list[str]:
         "--ServerApp.port=0",
         f"--ServerApp.root_dir={root}",
         *WITHOUT_PAGES,
+        *(f"--PernixApp.assignments={each}" for each in assignments.get()),
         f"--ServerApp.shutdown_no_activity_timeout={_IDLE_SECONDS}",
         # A server with kernels never counts as idle.
         f"--MappingKernelManager.cull_idle_timeout={_IDLE_SECONDS}",

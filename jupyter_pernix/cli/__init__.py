@@ -4,13 +4,32 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-from .. import __version__
+from .. import __version__, client, headless
 from ..errors import PernixError, ServerError
-from . import doctor, endpoints, local, magics, run, sessions
+from . import config, doctor, endpoints, local, magics, run, sessions
 from .connection import UsageError
 
-_GROUPS = (run, sessions, doctor, endpoints, local, magics)
+_GROUPS = (run, sessions, config, doctor, endpoints, local, magics)
+_SET = "set "
+"""Begins the name of what holds a parser's ``--set``; each has its own, so that one does not cover another's."""
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A parser that takes settings, as each command and its actions do."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.add_argument(
+            "--set",
+            action="append",
+            dest=_SET + self.prog,
+            metavar="KEY=VALUE",
+            default=argparse.SUPPRESS,
+            help="a setting for the server that this command starts, e.g. budget.rounds=20; `jupyter pernix config` lists them",
+        )
 
 
 def parser() -> argparse.ArgumentParser:
@@ -18,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
         prog="jupyter pernix", description="An AI agent workspace for Jupyter, from the command line."
     )
     whole.add_argument("--version", action="version", version=f"jupyter_pernix {__version__}")
-    commands = whole.add_subparsers(metavar="COMMAND", required=True)
+    commands = whole.add_subparsers(metavar="COMMAND", required=True, parser_class=CommandParser)
     for group in _GROUPS:
         group.add_commands(commands)
     return whole
@@ -34,6 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             reconfigure(errors="replace")
     options = parser().parse_args(argv)
     try:
+        _take_settings(options)
         return options.command(options)
     except UsageError as exc:
         print(f"jupyter pernix: {exc}", file=sys.stderr)
@@ -53,6 +73,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         _drop_stdout()
         print(f"jupyter pernix: {exc.strerror or exc}", file=sys.stderr)
         return 1
+
+
+def _take_settings(options: argparse.Namespace) -> None:
+    """What ``--set`` gives is for a server that the command starts.
+
+    :raises UsageError: if one runs already
+    :raises ConfigError: if they are not settings
+    """
+    given = tuple(each for name, values in vars(options).items() if name.startswith(_SET) for each in values)
+    if not given:
+        return
+    assigned = config.local(Path(), assignments=given).settings
+    headless.assignments.set(given)
+    if any(each.partition("=")[0].strip() == "data_dir" for each in given):
+        # Also where a running server is looked for.
+        os.environ["PERNIX_DATA_DIR"] = assigned.data_dir
+    if options.command is config.config_command:
+        return
+    running = client.find()
+    if running is not None:
+        raise UsageError(
+            f"--set is for a server that this command starts; one runs already (process {running.address.pid}) and keeps its "
+            "settings until it is stopped"
+        )
 
 
 def _drop_stdout() -> None:

@@ -65,15 +65,20 @@ def settings() -> Finding:
     # Imported here: doctor must be able to say that one of these is missing.
     from jupyter_core.paths import jupyter_config_dir
 
-    from ..config import load
     from ..errors import ConfigError
+    from .config import local
 
     path = Path(jupyter_config_dir()) / "pernix" / "config.toml"
     try:
-        load(config_file=path)
+        told = local(Path()).explain()
     except ConfigError as exc:
-        return Finding(name="settings", status="problem", detail=str(exc), hint="correct that line")
-    return Finding(name="settings", status="ok", detail=f"{path}" if path.exists() else "all defaults")
+        hint = "correct it there; `jupyter pernix config` tells when all is right"
+        return Finding(name="settings", status="problem", detail=str(exc), hint=hint)
+    changed = sum(setting.source != "default" for setting in told)
+    files = f"{path}; " if path.exists() else ""
+    return Finding(
+        name="settings", status="ok", detail=f"{files}{changed} not as by default" if changed else "all defaults"
+    )
 
 
 def server_extension() -> Finding:

@@ -26,6 +26,7 @@ async def examine(runtime: "Runtime") -> list[Finding]:
         await anyio.to_thread.run_sync(_records, runtime),
         *_endpoints(runtime.endpoints.all()),
         *_default(runtime),
+        *_roles(runtime),
         await _kernels(runtime),
         await anyio.to_thread.run_sync(_labextension),
     ]
@@ -87,6 +88,20 @@ def _endpoints(endpoints: list[EndpointInfo]) -> list[Finding]:
             )
         ]
     return [_endpoint(endpoint) for endpoint in real]
+
+
+def _roles(runtime: "Runtime") -> list[Finding]:
+    """Roles whose endpoint is not there; one may still be added, so this is no error of the settings."""
+    return [
+        Finding(
+            name=f"role {setting.key.split('.')[1]}",
+            status="warning",
+            detail=f"the settings name the endpoint {setting.value!r} ({setting.place or setting.source}), and there is none",
+            hint=f"Correct `{setting.key}`, or add an endpoint of that name.",
+        )
+        for setting in runtime.config.explain("roles")
+        if setting.key.endswith(".endpoint") and setting.value and not runtime.endpoints.has(setting.value)
+    ]
 
 
 def _default(runtime: "Runtime") -> list[Finding]:

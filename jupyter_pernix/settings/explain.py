@@ -43,8 +43,16 @@ def explained(tree: Node, layers: Sequence[Layer], key: str = "") -> list[Settin
 
     :raises ConfigError: if there is no setting ``key``
     """
+    return part([_setting(node, layers) for node in _values(tree, layers)], tree, key)
+
+
+def part(told: Sequence[Setting], tree: Node, key: str) -> list[Setting]:
+    """Those at and below ``key``; all if it is "".
+
+    :raises ConfigError: if there is no setting ``key``
+    """
     path = _path(tree, key)
-    found = [_setting(node, layers) for node in _values(tree, layers) if node.path[: len(path)] == path]
+    found = [setting for setting in told if (given.key_path(setting.key) or ())[: len(path)] == path]
     if path and not found:
         # A name of the user's own that is not there, or a table without any.
         raise ConfigError("settings", f"nothing is set in {dotted(path)!r}")

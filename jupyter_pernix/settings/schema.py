@@ -96,7 +96,7 @@ class Node:
                 kind=rule.kind or kinds[each.name],
                 rules=self.rules,
                 default=self._default_of(each),
-                doc=docs.get(each.name) or rule.doc,
+                doc=" ".join(filter(None, [docs.get(each.name) or rule.doc, self.doc])),
                 rule=rule,
             )
         return children
