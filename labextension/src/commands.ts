@@ -6,5 +6,8 @@ export const CommandIDs = {
   openModels: 'jupyter-pernix:open-models',
   openRecord: 'jupyter-pernix:open-record',
   stopTurn: 'jupyter-pernix:stop-turn',
+  pauseTurn: 'jupyter-pernix:pause-turn',
+  resumeTurn: 'jupyter-pernix:resume-turn',
+  compactSession: 'jupyter-pernix:compact-session',
   takeTour: 'jupyter-pernix:take-tour'
 } as const;

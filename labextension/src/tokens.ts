@@ -33,6 +33,12 @@ export interface IWorkspace {
   showModels(): void;
   /** Stop the turn of the session that the panel shows. */
   stop(): Promise<void>;
+  /** Hold that turn after the step that it is in. */
+  pause(): Promise<void>;
+  /** Go on with it, or take up the work of one that was interrupted. */
+  resume(): Promise<void>;
+  /** Make that session's model input shorter. */
+  compact(): Promise<void>;
   /** Path of the run notebook of the session that the panel shows, '' when it shows none. */
   recordPath(): string;
 }

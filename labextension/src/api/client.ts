@@ -14,7 +14,8 @@ import type {
   SessionSummary,
   SessionView,
   TurnAccepted,
-  TurnCreate
+  TurnCreate,
+  TurnPatch
 } from './types.gen';
 
 export interface ServerInfo {
@@ -36,9 +37,9 @@ export class Client {
     return this._json('GET', '', 200);
   }
 
-  /** All of them, archived ones too. */
+  /** All of them, archived ones and workers too. */
   sessions(): Promise<SessionSummary[]> {
-    return this._json('GET', 'sessions?archived=all', 200);
+    return this._json('GET', 'sessions?archived=all&workers=true', 200);
   }
 
   session(id: string): Promise<SessionView> {
@@ -59,6 +60,19 @@ export class Client {
 
   async cancelTurn(id: string, turnId: string): Promise<void> {
     await send(this._transport, 'POST', `sessions/${at(id)}/turns/${at(turnId)}/cancel`, 202, {});
+  }
+
+  /** A new text for a message that still waits. */
+  async editTurn(id: string, turnId: string, body: TurnPatch): Promise<void> {
+    await send(this._transport, 'PATCH', `sessions/${at(id)}/turns/${at(turnId)}`, 200, body);
+  }
+
+  async pause(id: string): Promise<void> {
+    await send(this._transport, 'POST', `sessions/${at(id)}/pause`, 202, {});
+  }
+
+  async compact(id: string): Promise<void> {
+    await send(this._transport, 'POST', `sessions/${at(id)}/compact`, 202, {});
   }
 
   resume(id: string): Promise<TurnAccepted> {

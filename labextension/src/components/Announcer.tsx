@@ -8,6 +8,9 @@ function words(view: SessionView): string {
   if (question) {
     return `Needs you: ${plain(question.question)}`;
   }
+  if (view.waiting !== null) {
+    return plain(view.waiting.text);
+  }
   if (view.state !== 'idle_ready') {
     return STATES[view.state].label;
   }

@@ -5,6 +5,7 @@ import { Diff } from './Diff';
 import { useNow } from './hooks';
 import { Icon, type IconName } from './icons';
 import { useRenderers } from './renderers';
+import { Worker } from './Worker';
 import { duration, plain, secondsBetween, STATUSES } from './words';
 
 export interface CallCardProps {
@@ -28,12 +29,18 @@ const ICONS: Record<CallView['kind'], IconName> = {
   other: 'other'
 };
 
+function iconOf(call: CallView): IconName {
+  return call.status === 'unknown' ? 'question' : call.worker !== null ? 'team' : ICONS[call.kind];
+}
+
 /** Cards that a reader wants to see into without asking for it. */
 function opensByItself(call: CallView): boolean {
   const asked = call.approval !== null && call.approval.choice === null;
   return (
     asked ||
     call.status === 'failed' ||
+    call.status === 'unknown' ||
+    call.worker !== null ||
     call.execution !== null ||
     call.files.length > 0 ||
     call.tool === 'run_shell'
@@ -75,7 +82,7 @@ export const CallCard = React.memo(function CallCard(props: CallCardProps): Reac
         aria-controls={bodyId}
         onClick={() => setChosen(!open)}
       >
-        <Icon name={ICONS[call.kind]} />
+        <Icon name={iconOf(call)} />
         <span className="jp-Pernix-callTitle" title={title}>
           {title}
         </span>
@@ -112,7 +119,13 @@ function CallBody(props: CallCardProps): React.JSX.Element {
   const { execution } = call;
   return (
     <>
-      <Arguments call={call} />
+      {call.worker === null ? <Arguments call={call} /> : <Worker worker={call.worker} />}
+      {call.status === 'unknown' && (
+        <div className="jp-Pernix-note" role="note">
+          The server ended while this was running. Whether it had its effect is not known; it is not run again
+          by itself.
+        </div>
+      )}
       {call.approval !== null && onAnswer && (
         <Approval approval={call.approval} shown={codeOf(call)} onAnswer={onAnswer} />
       )}
@@ -216,7 +229,7 @@ function Result(props: CallCardProps): React.JSX.Element | null {
       )}
     </div>
   );
-  const shown = call.execution !== null || call.files.length > 0;
+  const shown = call.execution !== null || call.files.length > 0 || call.worker !== null;
   return shown ? <Folded label="What the model read">{body}</Folded> : body;
 }
 

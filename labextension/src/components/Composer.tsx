@@ -1,7 +1,9 @@
 import * as React from 'react';
-import type { EndpointInfo, Mode, SessionView, TurnView } from '../api/types.gen';
-import { Icon, IconButton } from './icons';
-import { count, endpointWords, MODES } from './words';
+import type { EndpointInfo, Mode, SessionState, SessionView, TurnView } from '../api/types.gen';
+import { ContextGauge } from './ContextGauge';
+import { Icon } from './icons';
+import { Queue } from './Queue';
+import { endpointWords, MODES } from './words';
 
 export interface ComposerProps {
   view: SessionView;
@@ -13,7 +15,12 @@ export interface ComposerProps {
   /** True when the message is safe; the text stays otherwise. */
   onSend: (text: string) => Promise<boolean>;
   onStop: () => void;
+  onPause: () => void;
+  onResume: () => void;
   onWithdraw: (turnId: string) => void;
+  /** True when the new text of a queued message is safe. */
+  onEdit: (turnId: string, text: string) => Promise<boolean>;
+  onCompact: () => void;
   onMode: (mode: Mode) => void;
   onEndpoint: (name: string) => void;
   /** Increases when the text field should take the focus. */
@@ -69,7 +76,12 @@ export function Composer(props: ComposerProps): React.JSX.Element {
 
   return (
     <div className="jp-Pernix-composer">
-      <Queue turns={queued} onWithdraw={turnId => leave(() => props.onWithdraw(turnId))} />
+      <Queue
+        turns={queued}
+        onWithdraw={turnId => leave(() => props.onWithdraw(turnId))}
+        onEdit={props.onEdit}
+        onLost={lost => write(text.trim() === '' ? lost : `${text}\n${lost}`)}
+      />
       <div className="jp-Pernix-writing">
         <textarea
           ref={field}
@@ -82,6 +94,9 @@ export function Composer(props: ComposerProps): React.JSX.Element {
           onKeyDown={onKeyDown}
         />
         <div className="jp-Pernix-sendRow">
+          {busy && !stopping && view.state !== 'compacting' && (
+            <PauseButton state={view.state} onPause={props.onPause} onResume={props.onResume} />
+          )}
           {busy && (
             <button
               type="button"
@@ -109,9 +124,36 @@ export function Composer(props: ComposerProps): React.JSX.Element {
       <div className="jp-Pernix-settings">
         <ModeSelect mode={view.mode} onMode={props.onMode} />
         <EndpointSelect {...props} />
-        <ContextGauge tokens={view.context_tokens} length={view.context_length} />
+        <ContextGauge view={view} onCompact={props.onCompact} />
       </div>
     </div>
+  );
+}
+
+/** One button that holds a turn and lets it go on, so that the focus stays on it. */
+function PauseButton(props: {
+  state: SessionState;
+  onPause: () => void;
+  onResume: () => void;
+}): React.JSX.Element {
+  const { state, onPause, onResume } = props;
+  const held = state === 'paused' || state === 'pause_requested';
+  const can = held || state === 'processing';
+  return (
+    <button
+      type="button"
+      className="jp-Pernix-send jp-mod-pause"
+      aria-label={held ? 'Resume the turn' : 'Pause'}
+      aria-disabled={!can}
+      title={held ? 'Go on' : can ? 'Pause after this step' : 'Can be paused between two steps'}
+      onClick={() => {
+        if (can) {
+          (held ? onResume : onPause)();
+        }
+      }}
+    >
+      <Icon name={held ? 'play' : 'pause'} />
+    </button>
   );
 }
 
@@ -140,28 +182,6 @@ function useHeightOfText(field: React.RefObject<HTMLTextAreaElement>, text: stri
     observer.observe(field.current);
     return () => observer.disconnect();
   }, [field, fit]);
-}
-
-function Queue(props: {
-  turns: readonly TurnView[];
-  onWithdraw: (turnId: string) => void;
-}): React.JSX.Element | null {
-  if (props.turns.length === 0) {
-    return null;
-  }
-  return (
-    <ul className="jp-Pernix-queue" aria-label="Queued messages">
-      {props.turns.map(turn => (
-        <li key={turn.turn_id} className="jp-Pernix-queued">
-          <span className="jp-Pernix-chip">Next</span>
-          <span className="jp-Pernix-queuedText" title={turn.text}>
-            {turn.text}
-          </span>
-          <IconButton icon="close" label="Withdraw" onClick={() => props.onWithdraw(turn.turn_id)} />
-        </li>
-      ))}
-    </ul>
-  );
 }
 
 function ModeSelect(props: { mode: Mode; onMode: (mode: Mode) => void }): React.JSX.Element {
@@ -211,41 +231,5 @@ function EndpointSelect(props: Pick<ComposerProps, 'view' | 'endpoints' | 'onEnd
         </option>
       ))}
     </select>
-  );
-}
-
-export function ContextGauge(props: {
-  tokens: number | null;
-  length: number | null;
-}): React.JSX.Element | null {
-  const { tokens, length } = props;
-  if (tokens === null) {
-    return null;
-  }
-  if (length === null || length <= 0) {
-    return (
-      <span className="jp-Pernix-gauge" title="Tokens in the context; the endpoint does not say how many fit">
-        {count(tokens)} tokens
-      </span>
-    );
-  }
-  const share = Math.min(1, tokens / length);
-  const words = `${Math.round(share * 100)}% of ${count(length)}`;
-  return (
-    <span
-      className={share > 0.85 ? 'jp-Pernix-gauge jp-mod-full' : 'jp-Pernix-gauge'}
-      role="meter"
-      aria-label="Context"
-      aria-valuemin={0}
-      aria-valuemax={length}
-      aria-valuenow={Math.min(tokens, length)}
-      aria-valuetext={words}
-      title={`Context: ${tokens} of ${length} tokens`}
-    >
-      <span className="jp-Pernix-gaugeBar">
-        <span style={{ width: `${share * 100}%` }} />
-      </span>
-      {words}
-    </span>
   );
 }

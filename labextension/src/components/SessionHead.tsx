@@ -1,9 +1,9 @@
 import * as React from 'react';
-import type { SessionView } from '../api/types.gen';
+import type { EndpointInfo, SessionSummary, SessionView } from '../api/types.gen';
 import { useNow } from './hooks';
 import { IconButton } from './icons';
 import { titleOf, TitleField } from './SessionList';
-import { duration, secondsBetween, STATES } from './words';
+import { clockTime, duration, secondsBetween, secondsLeft, stateWords, STATES } from './words';
 
 export interface SessionHeadProps {
   view: SessionView;
@@ -12,6 +12,11 @@ export interface SessionHeadProps {
   onRename: (title: string) => void;
   onKernel: (name: string) => void;
   onOpenRecord: () => void;
+  /** The endpoint that answers in this session, as far as it is known. */
+  endpoint?: EndpointInfo | undefined;
+  /** The session that this one works for. */
+  parent?: SessionSummary | undefined;
+  onOpenParent?: (() => void) | undefined;
 }
 
 /** What this session is and what it is doing, in words. */
@@ -56,6 +61,20 @@ export function SessionHead(props: SessionHeadProps): React.JSX.Element {
         </span>
         <KernelSelect {...props} />
       </div>
+      {view.parent !== null && (
+        <div className="jp-Pernix-headLine jp-Pernix-dim">
+          Works for{' '}
+          <button type="button" className="jp-Pernix-link" onClick={props.onOpenParent}>
+            {props.parent === undefined ? 'another session' : titleOf(props.parent)}
+          </button>
+        </div>
+      )}
+      {props.endpoint?.protocol === 'chat' && (
+        <div className="jp-Pernix-ribbon" role="note" aria-label="Chat only">
+          Chat only: this model can answer, but it cannot read, run or change anything here. Choose another
+          model for that, or test it again under Models.
+        </div>
+      )}
       {view.endpoint === 'tour' && (
         <div className="jp-Pernix-ribbon" role="note">
           Recorded tour — not a model. The files, the kernel and the results are real; what is said was
@@ -66,17 +85,30 @@ export function SessionHead(props: SessionHeadProps): React.JSX.Element {
   );
 }
 
+/** One of the ten states, and since when. */
 function StateWords(props: { view: SessionView }): React.JSX.Element {
   const { view } = props;
-  const { label, tone } = STATES[view.state];
-  const now = useNow(tone !== 'rest');
-  const since =
-    tone === 'rest' ? '' : ` for ${duration(Math.floor(secondsBetween(view.state_since, now)) || 1)}`;
+  const { tone } = STATES[view.state];
+  const { waiting, state_since: since } = view;
+  const now = useNow(tone !== 'rest' || waiting !== null);
+  const used = view.turns.length > 0;
+  const time =
+    waiting !== null
+      ? `, ${secondsLeft(waiting, now)} s left`
+      : tone !== 'rest'
+        ? ` for ${duration(Math.floor(secondsBetween(since, now)) || 1)}`
+        : since !== null && used
+          ? ` since ${clockTime(since)}`
+          : '';
   return (
-    <span className="jp-Pernix-state" data-state={view.state}>
+    <span
+      className="jp-Pernix-state"
+      data-state={view.state}
+      title={since === null ? undefined : `Since ${new Date(since).toLocaleString()}`}
+    >
       <span className={`jp-Pernix-dot jp-mod-${tone}`} aria-hidden="true" />
-      {label}
-      {since}
+      {stateWords(view)}
+      {time}
     </span>
   );
 }

@@ -17,10 +17,11 @@ export function titleOf(session: { title: string }): string {
   return plain(session.title.trim()) || 'New session';
 }
 
-/** All sessions, newest activity first; the archive is folded. */
+/** All sessions, newest activity first; the archive is folded, workers are shown by those for whom they work. */
 export function SessionList(props: SessionListProps): React.JSX.Element {
-  const live = props.sessions.filter(entry => !entry.archived);
-  const archived = props.sessions.filter(entry => entry.archived);
+  const own = props.sessions.filter(entry => entry.parent === null);
+  const live = own.filter(entry => !entry.archived);
+  const archived = own.filter(entry => entry.archived);
   const [open, setOpen] = React.useState(false);
   return (
     <div className="jp-Pernix-sessions">
@@ -52,6 +53,15 @@ function focusBeside(row: HTMLLIElement | null): void {
   beside?.querySelector('button')?.focus();
 }
 
+/** Whether it, or a session that works for it, waits for an answer. */
+function asked(session: SessionSummary, all: readonly SessionSummary[]): boolean {
+  return all.some(
+    entry =>
+      entry.open_approvals > 0 &&
+      (entry.session_id === session.session_id || entry.parent === session.session_id)
+  );
+}
+
 function Row(props: SessionListProps & { session: SessionSummary }): React.JSX.Element {
   const { session, current, onOpen, onRename, onArchive } = props;
   const [editing, setEditing] = React.useState(false);
@@ -59,7 +69,7 @@ function Row(props: SessionListProps & { session: SessionSummary }): React.JSX.E
   const row = React.useRef<HTMLLIElement>(null);
   const now = useNow(false);
   const { label, tone } = STATES[session.state];
-  const asks = session.open_approvals > 0 || tone === 'asks';
+  const asks = tone === 'asks' || asked(session, props.sessions);
   const title = titleOf(session);
   const facts = [ago(session.updated_at, now), session.space_root || 'top folder', session.mode];
   if (editing) {

@@ -1,10 +1,11 @@
 import * as React from 'react';
 import type { SessionView } from '../api/types.gen';
 import type { Drafts } from '../model/drafts';
-import { useNow } from './hooks';
+import { budgetLeft } from '../model/budget';
+import { Activity } from './Activity';
+import { BudgetLine } from './Foot';
 import { Icon } from './icons';
 import { Turn, type TurnProps } from './Turn';
-import { duration, secondsBetween, STATES } from './words';
 
 export interface TranscriptProps extends Omit<TurnProps, 'turn' | 'draft' | 'onResume'> {
   view: SessionView;
@@ -26,6 +27,7 @@ export function Transcript(props: TranscriptProps): React.JSX.Element {
   const [away, setAway] = React.useState(false);
   const shown = view.turns.filter(turn => turn.started_at !== null || turn.code !== null);
   const last = shown[shown.length - 1];
+  const left = React.useMemo(() => budgetLeft(view), [view]);
 
   const toEnd = React.useCallback(() => {
     follows.current = true;
@@ -80,7 +82,8 @@ export function Transcript(props: TranscriptProps): React.JSX.Element {
               {...handlers}
             />
           ))}
-          <Activity view={view} />
+          <BudgetLine left={left} />
+          <Activity view={view} onResume={onResume} />
         </div>
       </div>
       {away && (
@@ -95,21 +98,6 @@ export function Transcript(props: TranscriptProps): React.JSX.Element {
           <Icon name="down" /> Jump to latest
         </button>
       )}
-    </div>
-  );
-}
-
-function Activity(props: { view: SessionView }): React.JSX.Element | null {
-  const { view } = props;
-  const { label, tone } = STATES[view.state];
-  const now = useNow(tone === 'busy');
-  if (tone !== 'busy') {
-    return null;
-  }
-  return (
-    <div className="jp-Pernix-activity" aria-hidden="true">
-      <span className="jp-Pernix-pulse" />
-      {label} · {duration(Math.floor(secondsBetween(view.state_since, now)) || 1)}
     </div>
   );
 }

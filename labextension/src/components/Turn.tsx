@@ -1,19 +1,12 @@
 import * as React from 'react';
-import type { CallView, Item, NoticeView, TurnView } from '../api/types.gen';
+import type { CallView, Item, TurnView } from '../api/types.gen';
 import type { StepDraft } from '../model/drafts';
 import { CallCard, type CallCardProps } from './CallCard';
-import { Icon, type IconName } from './icons';
+import { Foot } from './Foot';
+import { Icon } from './icons';
+import { Corrections, HostNotice, Notice } from './Notices';
+import { PlanCard } from './PlanCard';
 import { useRenderers } from './renderers';
-import {
-  CAN_GO_ON,
-  clockTime,
-  duration,
-  endWords,
-  plain,
-  secondsBetween,
-  sentence,
-  usageWords
-} from './words';
 
 export interface TurnProps extends Omit<CallCardProps, 'call'> {
   turn: TurnView;
@@ -31,6 +24,7 @@ export const Turn = React.memo(function Turn(props: TurnProps): React.JSX.Elemen
       <div className="jp-Pernix-request" role="group" aria-label="Your message">
         {turn.text}
       </div>
+      {turn.plan !== null && <PlanCard plan={turn.plan} running={turn.code === null} />}
       {turn.items.map((item, index) => (
         <TurnItem key={keyOf(item, index)} item={item} handlers={handlers} />
       ))}
@@ -48,7 +42,12 @@ function TurnItem(props: { item: Item; handlers: Omit<CallCardProps, 'call'> }):
   const { item, handlers } = props;
   switch (item.type) {
     case 'message':
-      return <Message text={item.text} streaming={false} />;
+      return (
+        <>
+          <Corrections corrections={item.corrections} />
+          <Message text={item.text} streaming={false} />
+        </>
+      );
     case 'thought':
       return <Thought text={item.text} streaming={false} />;
     case 'call':
@@ -94,37 +93,6 @@ function Thought(props: { text: string; streaming: boolean }): React.JSX.Element
   );
 }
 
-export function Notice(props: { text: string; hint: string }): React.JSX.Element {
-  return (
-    <div className="jp-Pernix-notice" role="note">
-      <div>{sentence(props.text)}</div>
-      {props.hint && <div className="jp-Pernix-hint">{sentence(props.hint)}</div>}
-    </div>
-  );
-}
-
-const NOTICE_ICONS: Record<NoticeView['kind'], IconName> = {
-  retry: 'restore',
-  fallback: 'insert',
-  compaction: 'archive',
-  instructions: 'notebook',
-  resumed: 'play'
-};
-
-/** Something that the host did, in one line. */
-function HostNotice(props: { notice: NoticeView }): React.JSX.Element {
-  const { kind, text, hint } = props.notice;
-  return (
-    <div className="jp-Pernix-hostNotice" role="note" data-kind={kind}>
-      <Icon name={NOTICE_ICONS[kind]} />
-      <div>
-        {sentence(plain(text))}
-        {hint && <span className="jp-Pernix-dim"> {sentence(plain(hint))}</span>}
-      </div>
-    </div>
-  );
-}
-
 function Draft(props: { draft: StepDraft }): React.JSX.Element {
   const { draft } = props;
   return (
@@ -141,36 +109,5 @@ function Draft(props: { draft: StepDraft }): React.JSX.Element {
         </div>
       ))}
     </>
-  );
-}
-
-function Foot(props: { turn: TurnView; onResume: (() => void) | undefined }): React.JSX.Element {
-  const { turn, onResume } = props;
-  const { code } = turn;
-  if (code === null) {
-    return <></>;
-  }
-  const facts = [
-    turn.started_at === null ? '' : duration(secondsBetween(turn.started_at, turn.finished_at)),
-    turn.usage === null ? '' : usageWords(turn.usage),
-    turn.model,
-    turn.finished_at === null ? '' : clockTime(turn.finished_at)
-  ].filter(fact => fact !== '');
-  const said = turn.items.some(item => item.type === 'problem' && item.text === turn.detail);
-  const detail = code === 'answered' || said || turn.started_at === null ? '' : turn.detail;
-  return (
-    <footer className={`jp-Pernix-foot jp-mod-${code}`}>
-      <span className="jp-Pernix-code">
-        {code === 'answered' && <Icon name="check" />}
-        {endWords(turn)}
-        {detail && `: ${detail}`}
-      </span>
-      <span className="jp-Pernix-facts">{facts.join(' · ')}</span>
-      {onResume && CAN_GO_ON.has(code) && (
-        <button type="button" className="jp-Pernix-button" onClick={onResume}>
-          Go on
-        </button>
-      )}
-    </footer>
   );
 }

@@ -5,9 +5,12 @@ import type {
   EndpointInfo,
   Mode,
   SessionState,
+  SessionView,
+  StepView,
   TerminalCode,
   TurnView,
-  Usage
+  Usage,
+  Waiting
 } from '../api/types.gen';
 
 /** `busy`: something goes on; `asks`: it waits for the user; `rest`: nothing goes on. */
@@ -25,6 +28,17 @@ export const STATES: Record<SessionState, { label: string; tone: Tone }> = {
   finalizing: { label: 'Finishing', tone: 'busy' },
   cancelling: { label: 'Stopping', tone: 'busy' }
 };
+
+/** What a session does, in words. A wait says by itself what it is for. */
+export function stateWords(view: Pick<SessionView, 'state' | 'waiting'>): string {
+  return view.waiting === null ? STATES[view.state].label : 'Waiting to ask again';
+}
+
+/** Whole seconds that a wait still lasts, and none once it is over. `now` in milliseconds. */
+export function secondsLeft(waiting: Waiting, now: number): number {
+  const over = secondsBetween(waiting.since, now);
+  return Math.ceil(Math.min(waiting.seconds, Math.max(0, waiting.seconds - over)));
+}
 
 /** How a turn ended. */
 export function endWords(turn: TurnView): string {
@@ -153,6 +167,26 @@ export function usageWords(usage: Usage): string {
   }
   const cached = usage.cached_tokens ? ` (${count(usage.cached_tokens)} cached)` : '';
   return `${count(usage.prompt_tokens ?? 0)} in${cached}, ${count(usage.completion_tokens ?? 0)} out`;
+}
+
+/** An amount of money; its currency is that of the endpoint's price. */
+export function money(amount: number): string {
+  return String(Number(amount.toPrecision(3)));
+}
+
+/** What a turn cost; `null`: a step of it has no price. */
+export function costWords(cost: number | null): string {
+  return cost === null ? 'unpriced' : `cost ${money(cost)}`;
+}
+
+/** How much of its requests repeated the one before, which an endpoint's cache needs not read again; '' when none had one before. */
+export function prefixWords(steps: readonly StepView[]): string {
+  const shares = steps.filter(step => step.purpose === 'act').flatMap(step => step.prefix_share ?? []);
+  if (shares.length === 0) {
+    return '';
+  }
+  // Rounded down: all of it is said only of all of it.
+  return `${Math.floor((100 * shares.reduce((sum, share) => sum + share, 0)) / shares.length)}% prefix kept`;
 }
 
 export function clockTime(iso: string): string {

@@ -43,6 +43,11 @@ export class EndpointsModel extends Observable {
     return this._endpoints.filter(entry => entry.kind !== 'tour' && entry.status !== 'failed');
   }
 
+  /** The one by that name, or the default one for null; undefined when it is not known. */
+  of(name: string | null): EndpointInfo | undefined {
+    return this._endpoints.find(entry => (name === null ? entry.default : entry.name === name));
+  }
+
   /** Read everything, without probing. */
   async refresh(): Promise<void> {
     await this._do('', async () => this._takeList(await this._client.endpoints()));

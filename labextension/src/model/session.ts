@@ -81,6 +81,22 @@ export class SessionModel extends Observable {
     return this._try(() => this._client.cancelTurn(this.sessionId, turnId));
   }
 
+  /** Change the text of a message that still waits. */
+  edit(turnId: string, text: string): Promise<boolean> {
+    return this._try(() => this._client.editTurn(this.sessionId, turnId, { text }));
+  }
+
+  /** Hold the running turn after the step that it is in. */
+  pause(): Promise<boolean> {
+    return this._try(() => this._client.pause(this.sessionId));
+  }
+
+  /** Make the model's input shorter now. */
+  compact(): Promise<boolean> {
+    return this._try(() => this._client.compact(this.sessionId));
+  }
+
+  /** Go on with a paused turn, or take up the work of one that was interrupted. */
   resume(): Promise<boolean> {
     return this._try(() => this._client.resume(this.sessionId));
   }

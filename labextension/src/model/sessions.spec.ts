@@ -33,7 +33,7 @@ function event(seq: number, body: Event): Stored {
 class FakeServer implements Transport {
   answers: Record<string, () => Promise<Response> | Response> = {
     'GET ': () => Response.json({ version: '1', last_seq: 10 }),
-    'GET sessions?archived=all': () => Response.json([SUMMARY]),
+    'GET sessions?archived=all&workers=true': () => Response.json([SUMMARY]),
     'GET sessions/s1': () => Response.json({ ...emptyView('s1'), title: 'One', last_seq: 10 })
   };
   readonly sent: string[] = [];

@@ -49,6 +49,15 @@ export class SessionsModel extends Observable {
     return this._list.reduce((sum, entry) => sum + entry.open_approvals, 0);
   }
 
+  /** The questions of a session and of those that work for it. */
+  questionsIn(sessionId: string): number {
+    return this._list.reduce(
+      (sum, entry) =>
+        entry.session_id === sessionId || entry.parent === sessionId ? sum + entry.open_approvals : sum,
+      0
+    );
+  }
+
   summary(sessionId: string): SessionSummary | undefined {
     return this._list.find(entry => entry.session_id === sessionId);
   }

@@ -64,6 +64,24 @@ function addCommands(app: JupyterFrontEnd, workspace: IWorkspace): void {
     describedBy: NO_ARGS,
     execute: () => workspace.stop()
   });
+  commands.addCommand(CommandIDs.pauseTurn, {
+    label: 'Pause Pernix after This Step',
+    caption: 'Hold what the session in the panel is doing',
+    describedBy: NO_ARGS,
+    execute: () => workspace.pause()
+  });
+  commands.addCommand(CommandIDs.resumeTurn, {
+    label: 'Resume Pernix',
+    caption: 'Go on with what was paused or interrupted',
+    describedBy: NO_ARGS,
+    execute: () => workspace.resume()
+  });
+  commands.addCommand(CommandIDs.compactSession, {
+    label: 'Compact the Context of the Pernix Session',
+    caption: 'Put a summary in the place of older turns',
+    describedBy: NO_ARGS,
+    execute: () => workspace.compact()
+  });
   commands.addCommand(CommandIDs.takeTour, {
     label: 'Take the Pernix Tour (recorded, not a model)',
     describedBy: NO_ARGS,
@@ -93,6 +111,9 @@ export const commands: JupyterFrontEndPlugin<void> = {
       CommandIDs.openModels,
       CommandIDs.openRecord,
       CommandIDs.stopTurn,
+      CommandIDs.pauseTurn,
+      CommandIDs.resumeTurn,
+      CommandIDs.compactSession,
       CommandIDs.takeTour
     ].forEach(command => palette?.addItem({ command, category: CATEGORY }));
     launcher?.add({ command: CommandIDs.newSession, category: 'Other', rank: 0, args: { isLauncher: true } });

@@ -105,6 +105,15 @@ function faceOf(app: JupyterFrontEnd, widget: Workspace): IWorkspace {
     stop: async () => {
       await shown()?.stop();
     },
+    pause: async () => {
+      await shown()?.pause();
+    },
+    resume: async () => {
+      await shown()?.resume();
+    },
+    compact: async () => {
+      await shown()?.compact();
+    },
     recordPath: () => shown()?.view.record_path ?? ''
   };
 }

@@ -7,10 +7,12 @@ import { Icon, IconButton } from '../../components/icons';
 import { SessionHead } from '../../components/SessionHead';
 import { SessionList } from '../../components/SessionList';
 import { Transcript } from '../../components/Transcript';
+import { WorkersContext } from '../../components/Worker';
 import type { EndpointsModel } from '../../model/endpoints';
 import type { SessionModel } from '../../model/session';
 import { linkedFile } from '../../rendering/guard';
 import { useModel } from '../useModel';
+import { useWorkers } from './workers';
 import type { WorkspaceModel } from './model';
 
 /** What the body asks the rest of JupyterLab to do. */
@@ -61,9 +63,7 @@ export function Body(props: BodyProps): React.JSX.Element {
 function Bar(props: BodyProps): React.JSX.Element {
   const { model } = props;
   const { place, sessions } = model;
-  const elsewhere =
-    sessions.questions -
-    (place.at === 'session' ? (sessions.summary(place.sessionId)?.open_approvals ?? 0) : 0);
+  const elsewhere = sessions.questions - (place.at === 'session' ? sessions.questionsIn(place.sessionId) : 0);
   return (
     <div className="jp-Pernix-bar" role="toolbar" aria-label="Pernix">
       {place.at === 'sessions' ? (
@@ -119,6 +119,8 @@ function Session(props: BodyProps & { session: SessionModel }): React.JSX.Elemen
   const { model, actions, session } = props;
   useModel(session);
   const { view } = session;
+  const workers = useWorkers(model, session);
+  const endpoint = model.endpoints.of(view.endpoint);
   const onAnswer = React.useCallback(
     (...answer: Parameters<SessionModel['answer']>) => session.answer(...answer),
     [session]
@@ -166,17 +168,22 @@ function Session(props: BodyProps & { session: SessionModel }): React.JSX.Elemen
         onRename={title => void session.configure({ title })}
         onKernel={name => void session.configure({ kernel_name: name })}
         onOpenRecord={() => actions.openFile(view.record_path)}
+        endpoint={endpoint}
+        parent={view.parent === null ? undefined : model.sessions.summary(view.parent)}
+        onOpenParent={() => view.parent !== null && model.open(view.parent)}
       />
-      <Transcript
-        view={view}
-        drafts={model.sessions.drafts(view.session_id)}
-        onResume={() => void session.resume()}
-        onAnswer={onAnswer}
-        onOpenFile={onOpenFile}
-        onReadSideFile={onReadSideFile}
-      >
-        <Beginning model={model} />
-      </Transcript>
+      <WorkersContext.Provider value={workers}>
+        <Transcript
+          view={view}
+          drafts={model.sessions.drafts(view.session_id)}
+          onResume={() => void session.resume()}
+          onAnswer={onAnswer}
+          onOpenFile={onOpenFile}
+          onReadSideFile={onReadSideFile}
+        >
+          <Beginning model={model} />
+        </Transcript>
+      </WorkersContext.Provider>
       <Announcer view={view} />
       {trouble}
       <Composer
@@ -188,6 +195,10 @@ function Session(props: BodyProps & { session: SessionModel }): React.JSX.Elemen
         onDraft={text => model.keepDraft(view.session_id, text)}
         onSend={text => session.send(text)}
         onStop={() => void session.stop()}
+        onPause={() => void session.pause()}
+        onResume={() => void session.resume()}
+        onEdit={(turnId, text) => session.edit(turnId, text)}
+        onCompact={() => void session.compact()}
         onWithdraw={turnId => void session.withdraw(turnId)}
         onMode={mode => void session.configure({ mode })}
         onEndpoint={endpoint => void session.configure({ endpoint })}

@@ -43,7 +43,7 @@ class FakeServer implements Transport {
     }
     const answers: Record<string, unknown> = {
       '': { version: '1', last_seq: 1 },
-      'sessions?archived=all': this.sessions,
+      'sessions?archived=all&workers=true': this.sessions,
       endpoints: { endpoints: [], discoveries: [] },
       local: { installed: false, hint: '', models: [] }
     };

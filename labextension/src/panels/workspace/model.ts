@@ -68,7 +68,12 @@ export class WorkspaceModel extends Observable {
   async create(): Promise<void> {
     const folder = this._surroundings.folder();
     const unused = this.sessions.list.find(
-      entry => entry.turns === 0 && !entry.archived && entry.space_root === folder && entry.title === ''
+      entry =>
+        entry.turns === 0 &&
+        !entry.archived &&
+        entry.parent === null &&
+        entry.space_root === folder &&
+        entry.title === ''
     );
     const session =
       unused ?? (await this.sessions.create({ space_root: folder, mode: this._surroundings.mode() }));
