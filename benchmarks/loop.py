@@ -2,7 +2,7 @@
 
     python benchmarks/loop.py [STEPS]
 
-Each step reads one line of a file. The last column must not grow with the number of steps: the model input is only appended to.
+Each step reads a small file. The last column must not grow with the number of steps: the model input is only appended to.
 """
 
 import sys
@@ -17,23 +17,29 @@ import anyio
 from jupyter_pernix.agent.model.conversation import Conversation
 from jupyter_pernix.agent.model.parts import Part, Reply, RequestSize, ToolSpec
 from jupyter_pernix.agent.run import Run
+from jupyter_pernix.agent.run_settings import OneModel, RunSettings
 from jupyter_pernix.agent.testing import MemoryHost, call
+from jupyter_pernix.config import Price
 from jupyter_pernix.ids import SessionId
 from jupyter_pernix.records import Budget, ModelProtocol, TerminalCode
 
 
 class Instant:
-    """A model that asks for one line after the other and then answers."""
+    """A model that asks for one file after the other and then answers."""
 
     endpoint = "bench"
     name = "instant"
     protocol: ModelProtocol = "tools"
     context_length: int | None = None
+    price: Price | None = None
 
     def __init__(self, steps: int) -> None:
         self._steps = steps
         self.times: list[float] = []
         self.sent = 0
+
+    def learn_limit(self, tokens: int) -> None:
+        self.context_length = tokens
 
     def size(self, conversation: Conversation) -> RequestSize:
         return RequestSize(prompt_bytes=conversation.size, prefix_bytes=min(self.sent, conversation.size))
@@ -48,21 +54,20 @@ class Instant:
 
     async def _parts(self) -> AsyncIterator[Part]:
         number = len(self.times)
-        calls = (
-            (call("read_file", path="data.txt", start_line=number, end_line=number),) if number < self._steps else ()
-        )
+        calls = (call("read_file", path=f"{number}.txt"),) if number < self._steps else ()
         yield Reply(text="" if calls else "Done.", thought="", calls=calls, finish_reason="stop")
 
 
 async def measure(steps: int, folder: Path) -> None:
     space = folder / f"space-{steps}"
     space.mkdir()
-    (space / "data.txt").write_text("".join(f"line {number}\n" for number in range(1, steps + 1)))
+    for number in range(1, steps + 1):
+        (space / f"{number}.txt").write_text(f"line {number}\n")
     host = MemoryHost(space=space, side=folder / f"side-{steps}")
-    turn_id = host.submit("Read it line by line.")
+    turn_id = host.submit("Read all files.")
     model = Instant(steps)
     started, cpu = time.perf_counter(), time.process_time()
-    finished = await Run(host, turn_id, host.log, model, Budget(rounds=None)).carry()
+    finished = await Run(host, turn_id, host.log, OneModel(model), RunSettings(budget=Budget(rounds=None))).carry()
     assert finished.code == TerminalCode.ANSWERED
     wall, cpu = time.perf_counter() - started, time.process_time() - cpu
     tail = model.times[-min(50, steps) :]

@@ -1,19 +1,15 @@
-"""The system part of a session: what the agent is, the modes, the space's own instructions. Made once and kept in a side file,
-so that it stays the same bytes when the instructions, or this program, change in the middle of a session.
+"""The system part of a session: what the agent is, the modes, the instructions of the user and of the space. Made once and kept in a
+side file, so that it stays the same bytes when the instructions, or this program, change in the middle of a session.
 """
 
-import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import anyio.to_thread
 
-from ..errors import ToolError
 from ..ports import TurnHost
-from .policy.opening import read_bytes
-from .policy.scope import Scope
-
-INSTRUCTIONS = "AGENTS.md"
-LONGEST_INSTRUCTIONS = 16_000
+from .instructions import SPACE_FILE, Instructions, read_instructions
+from .keeping import kept_or_new
 
 RULES = """\
 You are the agent of a Jupyter workspace. You work in one folder, the space, with the tools that you are given.
@@ -32,33 +28,18 @@ commands are shown to the user first. auto: all tools run.
 """
 
 
-async def briefing(host: TurnHost) -> str:
-    """The system text of the host's session: the one that was kept, or a new one that is kept from now on."""
+async def briefing(host: TurnHost, found: Sequence[Instructions] | None = None) -> str:
+    """The system text of the host's session: the one that was kept, or a new one that is kept from now on. ``found``: what
+    ``read_instructions`` gave, if it was asked already."""
     path, _ = host.side_file("system.md")
-    return await anyio.to_thread.run_sync(_kept_or_new, path, Scope(host.space))
+    known = await read_instructions(host) if found is None else found
+    return await anyio.to_thread.run_sync(_kept_or_new, path, known)
 
 
-def _kept_or_new(path: Path, scope: Scope) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        text = RULES + _instructions(scope)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(text, encoding="utf-8", newline="")
-    temporary.replace(path)
-    return text
+def _kept_or_new(path: Path, found: Sequence[Instructions]) -> str:
+    return kept_or_new(path, lambda: RULES + "".join(_told(one) for one in found if one.text))
 
 
-def _instructions(scope: Scope) -> str:
-    """What the space's AGENTS.md says, bounded; "" if there is none that can be read."""
-    try:
-        raw = read_bytes(scope.locate(INSTRUCTIONS), limit=10_000_000)
-    except ToolError:
-        return ""
-    text = raw.decode("utf-8-sig", errors="replace").strip()
-    if not text:
-        return ""
-    if len(text) > LONGEST_INSTRUCTIONS:
-        text = text[:LONGEST_INSTRUCTIONS] + f"\n[… the rest of {INSTRUCTIONS} is cut; read_file shows it]"
-    return f"\nThis space has instructions of its own ({INSTRUCTIONS}); follow them where they do not contradict the rules above:\n\n{text}\n"
+def _told(one: Instructions) -> str:
+    whose = "This space has" if one.name == SPACE_FILE else "The user has"
+    return f"\n{whose} instructions ({one.name}); follow them where they do not contradict the rules above:\n\n{one.text}\n"

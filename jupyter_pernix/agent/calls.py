@@ -1,44 +1,55 @@
 """The tool calls of a turn, one by one: checked, guarded, decided, asked about, carried out, answered. Every step is stored before
-the next one happens, and every call that was requested gets exactly one result, whatever comes between.
+the next one happens, and every call that was requested gets exactly one result, whatever comes between. Only calls that delegate
+run side by side.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+
+import anyio
+import anyio.to_thread
 
 from ..config import Deadlines
-from ..errors import ToolError, ToolRetry
-from ..events import MessageCompleted, PolicyDecided, ToolCallFinished, ToolCallRequested, ToolCallStarted
-from ..ids import StepId, TurnId, new_call_id
+from ..errors import ToolError, ToolFailed, ToolRetry
+from ..events import Event, FileChanged, MessageCompleted, ToolCallFinished, ToolCallRequested, ToolCallStarted
+from ..ids import CallId, StepId, TurnId, new_call_id
 from ..ports import Clock, TurnHost
-from ..records import CallStatus
+from ..records import JSON, Budget, CallStatus, Spent
 from .budget import Exceeded, Spending
+from .changing import lines_of_change
 from .context import FINISH, plain_json
 from .excerpt import excerpt
-from .guards import Repeats, call_key
+from .guards import Guards, call_key
 from .journal import Journal
 from .model.parts import ModelCall
-from .policy.broker import Decision, Intent, decide, question
+from .permission import Asked, Permission
 from .policy.plain import one_line
 from .policy.scope import Scope
 from .steps import Step
-from .tools.base import RESULT_LIMIT, Bound, Tool, ToolContext, ToolResult
-from .tools.registry import tool_named
+from .toolbox import Toolbox
+from .tools.base import RESULT_LIMIT, Bound, ToolContext, ToolResult
+from .tools.delegate import DELEGATE
+from .tools.sidefile import keep
 from .wellformed import wellformed, wellformed_json
 
 log = logging.getLogger(__name__)
 
 NOT_BEGUN = "Not done: {reason} before this call was carried out."
 BROKEN_OFF = "Stopped: {reason} while this call ran. It may have had a part of its effect."
-_LONGEST_RESULT = RESULT_LIMIT + 4_000
-
 AFTER_ANSWER = "Not done: the turn was finished before this call."
 
+_LONGEST_RESULT = RESULT_LIMIT + 4_000
+_SHORTEST_LIMIT = 1_000
+_SIDE_BY_SIDE = 3
 
-@dataclass(kw_only=True)
+Correct = Callable[[str], list[str]]
+
+
+@dataclass(kw_only=True, eq=False)
 class OpenCall:
-    """A call that has no result yet. ``bound`` is ``None`` if it cannot be carried out; ``fault`` then says why."""
+    """A call that has no result yet. ``bound`` is ``None`` if it cannot be carried out; ``fault`` then says why. ``text``: what the model
+    said in the same reply."""
 
     requested: ToolCallRequested
     bound: Bound | None
@@ -46,6 +57,10 @@ class OpenCall:
     text: str
     key: str
     started: float | None = None
+
+    @property
+    def delegates(self) -> bool:
+        return self.bound is not None and self.requested.tool == DELEGATE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +72,8 @@ class Outcome:
 
 
 class Calls:
-    """The calls of one turn."""
+    """The calls of one turn. ``room``: characters of the results of one reply that the model's context has room for, ``None`` if that is
+    not known. ``correct``: what the host's record says against an answer."""
 
     def __init__(
         self,
@@ -65,39 +81,72 @@ class Calls:
         host: TurnHost,
         turn_id: TurnId,
         journal: Journal,
-        tools: Mapping[str, Tool[Any]],
+        toolbox: Toolbox,
+        guards: Guards,
         spending: Spending,
         deadlines: Deadlines,
         clock: Clock,
+        correct: Correct,
+        desk: "Shares",
+        asked: Mapping[CallId, Asked],
     ) -> None:
         self._host = host
         self._turn_id = turn_id
         self._journal = journal
-        self._tools = tools
+        self._toolbox = toolbox
         self._spending = spending
         self._deadlines = deadlines
         self._clock = clock
+        self._correct = correct
+        self._desk = desk
         self._scope = Scope(host.space)
         self._open: list[OpenCall] = []
-        self.repeats = Repeats()
+        self._failed = ""
+        self.guards = guards
+        self.room: int | None = None
+        self._permission = Permission(
+            host=host,
+            turn_id=turn_id,
+            journal=journal,
+            scope=self._scope,
+            guards=guards,
+            spending=spending,
+            clock=clock,
+            asked=asked,
+        )
 
     # ---- taking a reply ---------------------------------------------------------------------------------------------
 
     def take(self, step: Step) -> list[ToolCallRequested]:
         """The calls of a reply, as they are to be stored; from now on they are open."""
         wire_ids = set(self._journal.transcript.wire_ids)
+        self._failed = ""
         for call in step.reply.calls:
             opened = self._opened(call, step, wire_ids)
             wire_ids.add(opened.requested.wire_id)
             self._open.append(opened)
         return [call.requested for call in self._open]
 
+    def reopen(self, requested: Sequence[ToolCallRequested], *, text: str, failed: str) -> None:
+        """Take the calls of a reply that another program left without a result. ``failed``: a tool of that reply that has failed."""
+        self._failed = failed
+        for one in requested:
+            fault = f"the arguments of {one.tool} could not be read" if one.raw and not one.arguments else ""
+            bound, why = self._bound(one.tool, one.arguments, fault)
+            key = call_key(one.tool, one.arguments) if bound is None else bound.key
+            self._open.append(OpenCall(requested=one, bound=bound, fault=why, text=text, key=key))
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a call has no result yet."""
+        return bool(self._open)
+
     def _opened(self, call: ModelCall, step: Step, wire_ids: set[str]) -> OpenCall:
         call_id = new_call_id()
         arguments = wellformed_json(call.arguments or {})
         raw = wellformed(call.raw) if call.arguments is not None else ""
-        bound, fault = self._bound(call, arguments)
-        known = self._tools.get(call.name)
+        fault = "" if call.arguments is not None else f"the arguments of {call.name} could not be read: {call.fault}"
+        bound, why = self._bound(call.name, arguments, fault)
         requested = ToolCallRequested(
             session_id=self._host.session_id,
             turn_id=self._turn_id,
@@ -106,7 +155,7 @@ class Calls:
             # some endpoints give every call the same id, or none
             wire_id=call.wire_id if call.wire_id and call.wire_id not in wire_ids else call_id,
             tool=wellformed(call.name),
-            kind="other" if known is None else known.kind,
+            kind=self._toolbox.kind(call.name, arguments),
             title=one_line(call.name, 80) if bound is None else bound.intent.title,
             arguments=arguments,
             raw="" if raw == plain_json(arguments) else raw,
@@ -115,17 +164,17 @@ class Calls:
         return OpenCall(
             requested=requested,
             bound=bound,
-            fault=fault,
+            fault=why,
             text=step.reply.text,
             key=key if bound is None else bound.key,
         )
 
-    def _bound(self, call: ModelCall, arguments: dict[str, Any]) -> tuple[Bound | None, str]:
+    def _bound(self, name: str, arguments: JSON, fault: str) -> tuple[Bound | None, str]:
         try:
-            tool = tool_named(call.name, self._tools)
-            if call.arguments is None:
-                raise ToolRetry(f"Not done: the arguments of {call.name} could not be read: {call.fault}")
-            return tool.bind(arguments), ""
+            found = self._toolbox.find(name, arguments)
+            if fault:
+                raise ToolRetry(f"Not done: {fault}")
+            return found.tool.bind(found.arguments), ""
         except ToolRetry as exc:
             return None, str(exc)
 
@@ -133,47 +182,57 @@ class Calls:
 
     async def carry_out(self) -> Outcome:
         """Carry out the open calls in their order, until one of them answers the turn or the budget ends it."""
-        failed = ""
         while self._open:
             call = self._open[0]
-            exceeded = self._spending.next_call(self._clock.monotonic())
+            exceeded = await self._exceeded(call)
             if exceeded is not None:
                 await self._drop_open(f"Not done: {exceeded.detail}")
                 return Outcome(exceeded=exceeded)
-            result = await self._one(call, failed_before=failed)
+            if call.delegates:
+                await self._side_by_side()
+                continue
+            result = await self._one(call)
             if result.answer is not None:
                 await self._drop_open(AFTER_ANSWER)
                 return Outcome(answer=result.answer)
-            if result.failed:
-                failed = call.requested.tool
         return Outcome()
 
-    async def _one(self, call: OpenCall, *, failed_before: str) -> ToolResult:
-        result = await self._result(call, failed_before=failed_before)
-        answered = self._answer_event(call, result)
-        await self._finish(call, "failed" if result.failed else "completed", result, *answered)
-        self.repeats.ended(failed=result.failed)
+    async def _exceeded(self, call: OpenCall) -> Exceeded | None:
+        exceeded = self._spending.next_call(self._clock.monotonic())
+        if exceeded is not None or call.bound is None or not self._spending.limits_lines:
+            return exceeded
+        if call.bound.intent.action != "write" or self._host.mode in ("ask", "plan"):
+            return None
+        lines = await anyio.to_thread.run_sync(lines_of_change, self._scope, call.requested.arguments)
+        return self._spending.next_change(lines)
+
+    async def _one(self, call: OpenCall) -> ToolResult:
+        requested = call.requested
+        refused = self.guards.sees(call.key, requested.tool, requested.arguments)
+        result = ToolResult(text=refused, failed=True) if refused else await self._result(call)
+        self.guards.ended(call.key, result.text, failed=result.failed)
+        self._end(call, "failed" if result.failed else "completed", result, *self._answer_event(call, result))
         return result
 
-    async def _result(self, call: OpenCall, *, failed_before: str) -> ToolResult:
-        guarded = self.repeats.sees(call.key)
-        if guarded:
-            return ToolResult(text=guarded, failed=True)
+    async def _result(self, call: OpenCall) -> ToolResult:
         if call.bound is None:
             return ToolResult(text=call.fault, failed=True)
-        if call.requested.tool == FINISH and failed_before:
-            text = f"Not done: {failed_before} in the same reply failed. Read its result, then go on or finish."
+        if call.requested.tool == FINISH and self._failed:
+            text = f"Not done: {self._failed} in the same reply failed. Read its result, then go on or finish."
             return ToolResult(text=text, failed=True)
-        refused = await self._refused(call, call.bound.intent)
+        refused, decided = await self._permission.refused(call.requested, call.bound.intent, call.key)
         if refused:
+            self._journal.defer(*decided)
             return ToolResult(text=refused, failed=True)
-        return await self._run(call, call.bound)
+        return await self._run(call, call.bound, decided)
 
-    async def _run(self, call: OpenCall, bound: Bound) -> ToolResult:
+    async def _run(self, call: OpenCall, bound: Bound, decided: Sequence[Event]) -> ToolResult:
+        """Carry the call out; what was ``decided`` about it is stored together with its start, before any effect."""
         requested = call.requested
         call.started = self._clock.monotonic()
         await self._journal.add(
-            ToolCallStarted(session_id=self._host.session_id, turn_id=self._turn_id, call_id=requested.call_id)
+            *decided,
+            ToolCallStarted(session_id=self._host.session_id, turn_id=self._turn_id, call_id=requested.call_id),
         )
         context = ToolContext(
             host=self._host,
@@ -183,13 +242,11 @@ class Calls:
             ledger=self._journal.ledger,
             deadlines=self._deadlines,
             clock=self._clock,
-            store=self._journal.add,
+            store=self._store,
             seconds_left=self._spending.left(call.started),
         )
         try:
-            result = await bound.carry_out(context)
-            # each tool cuts what it knows how to cut; this is the wall behind them
-            return replace(result, text=excerpt(result.text, limit=_LONGEST_RESULT).text)
+            return await self._bounded(await bound.carry_out(context), context)
         except ToolError as exc:
             return ToolResult(text=str(exc), failed=True)
         except Exception as exc:
@@ -199,84 +256,77 @@ class Calls:
                 text=f"Failed by an error inside of {requested.tool}: {type(exc).__name__}: {exc}", failed=True
             )
 
-    # ---- permission -------------------------------------------------------------------------------------------------
+    async def _bounded(self, result: ToolResult, context: ToolContext) -> ToolResult:
+        """The result cut to what there is room for. Each tool cuts what it knows how to cut; this is the wall behind them."""
+        limit = _LONGEST_RESULT
+        if self.room is not None:
+            limit = min(limit, max(_SHORTEST_LIMIT, self.room // max(1, len(self._open))))
+        if len(result.text) <= limit:
+            return result
+        short = excerpt(result.text, limit=limit, longest_line=limit // 2)
+        side_file = result.side_file or await keep(context, result.text)
+        return replace(result, text=short.text, side_file=side_file)
 
-    async def _refused(self, call: OpenCall, intent: Intent) -> str:
-        """Why the call must not be carried out, for the model; "" if it may. What was decided is in the log."""
-        decision = self._decide(intent)
-        await self._decided(call, intent, decision)
-        if decision.verdict == "refuse":
-            return decision.sentence
-        if decision.verdict == "allow":
-            return ""
-        return await self._asked(call, intent, decision)
+    async def _store(self, *events: Event) -> None:
+        await self._journal.add(*events)
+        for event in events:
+            if isinstance(event, FileChanged):
+                self._spending.changed(event.change)
 
-    async def _asked(self, call: OpenCall, intent: Intent, decision: Decision) -> str:
-        asked = question(intent)
-        since = self._clock.monotonic()
-        answer = await self._host.ask(
-            call_id=call.requested.call_id,
-            question=asked.question,
-            detail=asked.detail,
-            choices=list(asked.choices),
-        )
-        self._spending.waited(self._clock.monotonic() - since)
-        if answer.choice in ("reject_once", "reject_always"):
-            self.repeats.declined(call.key)
-            said = (
-                f" The user says: {answer.text}" if answer.text.strip() else " Do something else, or finish and say so."
-            )
-            return f"Not done: the user declined this.{said}"
-        if answer.choice == "allow_session":
-            self._journal.ledger.granted.add(intent.action)
-        now = self._decide(intent)
-        if now.verdict == "refuse" or now.targets != decision.targets:
-            # between question and answer the mode, or a link on the way, was changed: the yes was for something else
-            await self._decided(call, intent, now)
-            return now.sentence or "Not done: what this call would touch has changed since the user was asked."
-        return ""
+    # ---- workers ----------------------------------------------------------------------------------------------------
 
-    def _decide(self, intent: Intent) -> Decision:
-        return decide(
-            intent,
-            mode=self._host.mode,
-            scope=self._scope,
-            granted=self._journal.ledger.granted,
-            can_ask=self._host.can_ask,
-        )
+    async def _side_by_side(self) -> None:
+        """Carry out the delegating calls that come next, at most three at a time; their results are stored in their order."""
+        batch = [call for call in self._head() if call.delegates]
+        results: dict[int, ToolResult] = {}
+        limiter = anyio.CapacityLimiter(_SIDE_BY_SIDE)
+        refusals = [self.guards.sees(call.key, call.requested.tool, call.requested.arguments) for call in batch]
+        self._desk.waiting = sum(not refused for refused in refusals)
 
-    async def _decided(self, call: OpenCall, intent: Intent, decision: Decision) -> None:
-        await self._journal.add(
-            PolicyDecided(
-                session_id=self._host.session_id,
-                turn_id=self._turn_id,
-                call_id=call.requested.call_id,
-                action=intent.action,
-                verdict=decision.verdict,
-                rule=decision.rule,
-                mode=self._host.mode,
-                targets=list(decision.targets),
-            )
-        )
+        async def work(place: int, call: OpenCall) -> None:
+            async with limiter:
+                results[place] = await self._result(call)
+
+        async with anyio.create_task_group() as group:
+            for place, (call, refused) in enumerate(zip(batch, refusals, strict=True)):
+                if refused:
+                    results[place] = ToolResult(text=refused, failed=True)
+                else:
+                    group.start_soon(work, place, call)
+        for place, call in enumerate(batch):
+            result = results[place]
+            self._end(call, "failed" if result.failed else "completed", result)
+        self.guards.ended(batch[-1].key, results[len(batch) - 1].text, failed=results[len(batch) - 1].failed)
+
+    def _head(self) -> list[OpenCall]:
+        """The open calls up to the first that does not delegate."""
+        found: list[OpenCall] = []
+        for call in self._open:
+            if not call.delegates:
+                break
+            found.append(call)
+        return found
 
     # ---- results ----------------------------------------------------------------------------------------------------
 
     def _answer_event(self, call: OpenCall, result: ToolResult) -> list[MessageCompleted]:
-        if result.answer is None or result.answer.strip() == call.text.strip():
+        if result.answer is None:
             return []
         step_id: StepId = call.requested.step_id
+        text = wellformed(result.answer)
         return [
             MessageCompleted(
                 session_id=self._host.session_id,
                 turn_id=self._turn_id,
                 step_id=step_id,
-                text=wellformed(result.answer),
+                text=text,
+                corrections=self._correct(text),
             )
         ]
 
-    async def _finish(self, call: OpenCall, status: CallStatus, result: ToolResult, *more: MessageCompleted) -> None:
+    def _end(self, call: OpenCall, status: CallStatus, result: ToolResult, *more: MessageCompleted) -> None:
         now = self._clock.monotonic()
-        await self._journal.add(
+        self._journal.defer(
             ToolCallFinished(
                 session_id=self._host.session_id,
                 turn_id=self._turn_id,
@@ -289,14 +339,49 @@ class Calls:
             ),
             *more,
         )
+        if status == "failed":
+            self._failed = call.requested.tool
         self._open.remove(call)
 
     async def _drop_open(self, sentence: str) -> None:
         for call in list(self._open):
-            await self._finish(call, "cancelled", ToolResult(text=sentence))
+            self._end(call, "cancelled", ToolResult(text=sentence))
+        await self._journal.settle()
 
     async def close(self, reason: str) -> None:
         """Give every call that has no result yet one that says why it has none; ``reason`` as in "the user stopped the turn"."""
         for call in list(self._open):
             text = (NOT_BEGUN if call.started is None else BROKEN_OFF).format(reason=reason)
-            await self._finish(call, "cancelled", ToolResult(text=text))
+            self._end(call, "cancelled", ToolResult(text=text))
+        await self._journal.settle()
+
+
+def answers_itself(step: Step) -> bool:
+    """Whether the text of a reply is also the answer that it gives by a call: it is told once."""
+    text = step.reply.text.strip()
+    return any(
+        call.name == FINISH and call.arguments is not None and str(call.arguments.get("answer", "")).strip() == text
+        for call in step.reply.calls
+    )
+
+
+class Shares:
+    """Implements ``tools.delegate.Desk`` over what a turn has left. ``waiting``: workers that are still to be started, each of which
+    gets an equal share."""
+
+    def __init__(self, spending: Spending, clock: Clock) -> None:
+        self._spending = spending
+        self._clock = clock
+        self.waiting = 1
+
+    def lend(self) -> tuple[Budget, Spent]:
+        budget = self._spending.left_budget(self._clock.monotonic(), parts=max(1, self.waiting))
+        self.waiting -= 1
+        if any(left is not None and left <= 0 for left in (budget.rounds, budget.tokens, budget.seconds, budget.cost)):
+            raise ToolFailed(
+                "Not done: the budget of this turn leaves nothing for a worker. Do it yourself, or finish."
+            )
+        return budget, self._spending.lend(budget)
+
+    def settle(self, receipt: Spent, spent: Spent) -> None:
+        self._spending.settle(receipt, spent)

@@ -1,30 +1,38 @@
 """The log of a session → the model's input. A fold: a live Run and a rebuilding from the log feed it the same events, so they
 make the same bytes.
 
-Rules. The input only grows. The system part is given once; mode and time stand in the user's messages. Every call has exactly one
-result, in the order of the calls; one that was cut off gets a sentence. User and assistant take turns: a turn that ended without
-an answer is closed by a line that says so, and a step that led to nothing by one that asks for more. Thoughts are not sent again.
-A ``finish`` that was carried out is told as the answer it was.
+Rules. The input only grows. The system part is given once; what changes (mode, time, instructions, plan, tools, what the host has
+to say) stands in the next of the user's messages. Every call has exactly one result, in the order of the calls; one that was cut
+off gets a sentence. User and assistant take turns: a turn that ended without an answer is closed by a line that says so, and a
+step that led to nothing by one that asks for more. Thoughts are not sent again. A ``finish`` that was carried out is told as the
+answer it was. ``context.compacted`` is the one rewrite: then the conversation is a new one, made of what is left of the groups.
+Requests beside the conversation (plans, summaries, titles) are no part of it.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC
 
 from ..events import (
+    ContextCompacted,
+    InstructionsRead,
     MessageCompleted,
+    PlanUpdated,
     StepFinished,
     StepStarted,
     Stored,
     ToolCallFinished,
     ToolCallRequested,
+    TurnEdited,
     TurnFinished,
+    TurnResumed,
     TurnStarted,
     TurnSubmitted,
 )
-from ..ids import CallId, TurnId
-from ..records import JSON, TerminalCode
+from ..ids import CallId, StepId, TurnId
+from ..records import JSON, Mode, Plan, TerminalCode
+from .groups import Group, left_out, summary_message
 from .model.conversation import Conversation
 
 FINISH = "finish"
@@ -34,6 +42,8 @@ EMPTY_REPLY = "(Your last reply was empty. Call a tool, or give your answer.)"
 
 PROMISE = "(You said what you would do, but did nothing. Do it now by calling a tool, or give your answer.)"
 
+RESUMED = "(The program was restarted and this turn goes on. The kernel's variables and imports are gone; files are as they were left.)"
+
 _ENDINGS: dict[TerminalCode, str] = {
     TerminalCode.CANCELLED: "the user stopped it",
     TerminalCode.INTERRUPTED: "the program was interrupted",
@@ -41,12 +51,16 @@ _ENDINGS: dict[TerminalCode, str] = {
     TerminalCode.BUDGET_ROUNDS: "its steps were used up",
     TerminalCode.BUDGET_TOKENS: "its tokens were used up",
     TerminalCode.BUDGET_TIME: "its time was used up",
+    TerminalCode.BUDGET_COST: "its money was used up",
+    TerminalCode.BUDGET_LINES: "it had changed as many lines as it may",
     TerminalCode.NO_MODEL: "there was no model",
     TerminalCode.MODEL_FAILED: "the model failed",
     TerminalCode.CONTEXT_OVERFLOW: "the conversation had grown too long",
     TerminalCode.INTERNAL_ERROR: "of an internal error",
 }
 
+GIVEN_UP = "failed"
+"""Finish reason of a step that has no answer."""
 
 _NOTE = "(This turn ended without an answer because {why}.)"
 
@@ -66,16 +80,17 @@ def plain_json(value: JSON) -> str:
 class _Step:
     """One answer of the model, until its results are complete."""
 
+    first: int = 0
     texts: list[str] = field(default_factory=list[str])
     calls: list[ToolCallRequested] = field(default_factory=list[ToolCallRequested])
     results: dict[CallId, ToolCallFinished] = field(default_factory=dict[CallId, ToolCallFinished])
     finished: bool = False
 
-    def messages(self) -> list[JSON]:
+    def group(self) -> Group:
         answered = {call.call_id for call in self.calls if call.tool == FINISH and self._completed(call)}
         calls = [call for call in self.calls if call.call_id not in answered]
         if not calls:
-            return self._plain()
+            return Group(first=self.first, messages=self._plain())
         spoken, answer = (self.texts[:-1], self.texts[-1:]) if answered else (self.texts, [])
         said: JSON = {
             "role": "assistant",
@@ -85,7 +100,11 @@ class _Step:
         results: list[JSON] = [
             {"role": "tool", "tool_call_id": call.wire_id, "content": self._result(call)} for call in calls
         ]
-        return [said, *results, *({"role": "assistant", "content": text} for text in answer)]
+        return Group(
+            first=self.first,
+            messages=[said, *results, *({"role": "assistant", "content": text} for text in answer)],
+            short={at + 1: left_out(call, self.results.get(call.call_id)) for at, call in enumerate(calls)},
+        )
 
     def _plain(self) -> list[JSON]:
         if self.texts:
@@ -108,16 +127,38 @@ def _wire_call(call: ToolCallRequested) -> JSON:
     return {"id": call.wire_id, "type": "function", "function": {"name": call.tool, "arguments": arguments}}
 
 
+@dataclass(kw_only=True)
+class _Request:
+    """A user's message with what the host has to say beside it, until the first step asks for an answer to it."""
+
+    first: int
+    text: str
+    mode: Mode
+    time: str
+    asides: list[str]
+
+    def content(self) -> str:
+        return "\n\n".join([self.text, *self.asides, f"(Mode: {self.mode}. Time: {self.time}.)"])
+
+
 class Transcript:
     """Feed it a session's events in order with ``add``; before a request, ``flush`` brings ``conversation`` up to date."""
 
     def __init__(self, system: str) -> None:
+        self.system = system
         self.conversation = Conversation(system)
         self.wire_ids: set[str] = set()
         """Ids of calls that this session has used already."""
+        self.sent: tuple[str, str, int] | None = None
+        """Endpoint, model and size of the last request of this conversation; ``None`` before the first, and after a rewrite."""
+        self._groups: list[Group] = []
         self._submitted: dict[TurnId, str] = {}
         self._open: TurnId | None = None
+        self._request: _Request | None = None
         self._step = _Step()
+        self._step_id: StepId | None = None
+        self._corrections: list[str] = []
+        self._notes: list[str] = []
 
     @classmethod
     def of(cls, system: str, log: Iterable[Stored]) -> "Transcript":
@@ -126,59 +167,161 @@ class Transcript:
             transcript.add(stored)
         return transcript
 
+    @property
+    def groups(self) -> Sequence[Group]:
+        """What the conversation is made of, the system part aside."""
+        return self._groups
+
     def add(self, stored: Stored) -> None:
         event = stored.event
         match event:
-            case TurnSubmitted():
+            case TurnSubmitted() | TurnEdited():
                 self._submitted[event.turn_id] = event.text
             case TurnStarted():
-                self._close(TerminalCode.INTERRUPTED)
-                self._open = event.turn_id
-                self._append({"role": "user", "content": self._request(stored, event)})
-            case StepStarted():
+                self._start(stored, event)
+            case InstructionsRead() | PlanUpdated() if self._request is not None:
+                self._request.asides += _aside(event)
+            case StepStarted() if event.purpose == "act":
                 self.flush()
-            case StepFinished():
-                self._step.finished = True
+                self._step_id = event.step_id
+                self._step.first = stored.seq
+                same = event.prompt_bytes == self.conversation.size
+                self.sent = (event.endpoint, event.model, event.prompt_bytes) if same else None
+            case StepFinished() if event.step_id == self._step_id:
+                self._step.finished = event.finish_reason != GIVEN_UP
             case MessageCompleted():
                 self._step.texts.append(event.text)
+                self._corrections += event.corrections
             case ToolCallRequested():
                 self.wire_ids.add(event.wire_id)
                 self._step.calls.append(event)
             case ToolCallFinished():
                 self._step.results.setdefault(event.call_id, event)
+            case TurnResumed() if event.turn_id == self._open:
+                self._notes = [RESUMED]
+            case ContextCompacted():
+                self._compact(event)
             case TurnFinished() if event.turn_id == self._open:
-                self._close(event.code)
+                self._close(event.code, stored.seq)
             case _:
                 pass
 
     def flush(self) -> None:
-        """Append what the last step said and got; another step follows. Call it when the step's results are complete; doing so
-        twice is harmless."""
+        """Append the request, or what the last step said and got; another step follows. Call it when the step's results are
+        complete; doing so twice is harmless."""
+        self._flush_request()
         step, self._step = self._step, _Step()
-        messages = step.messages()
-        if step.texts and not step.calls:
-            messages.append({"role": "user", "content": PROMISE})
-        for message in messages:
-            self._append(message)
+        group = step.group()
+        if not group.messages:
+            return
+        asks = [PROMISE] if step.texts and not step.calls else []
+        self._ask(group, [*asks, *self._notes])
+        self._notes = []
+        self._append(group)
 
-    def _close(self, code: TerminalCode) -> None:
+    def _start(self, stored: Stored, event: TurnStarted) -> None:
+        self._close(TerminalCode.INTERRUPTED, stored.seq - 1)
+        self._open = event.turn_id
+        corrections, self._corrections = self._corrections, []
+        self._notes = []
+        self._request = _Request(
+            first=stored.seq,
+            text=self._submitted.get(event.turn_id, ""),
+            mode=event.mode,
+            time=stored.recorded_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+            asides=[f"(The host corrected your last answer before it was shown: {' '.join(corrections)})"]
+            if corrections
+            else [],
+        )
+
+    def _flush_request(self) -> None:
+        request, self._request = self._request, None
+        if request is None:
+            return
+        request.asides += self._notes
+        self._notes = []
+        self._append(Group(first=request.first, messages=[{"role": "user", "content": request.content()}]))
+
+    def _ask(self, group: Group, texts: Sequence[str]) -> None:
+        """Put what the host says behind the group, in one user's message."""
+        if not texts:
+            return
+        last = group.messages[-1]
+        if last["role"] == "user":
+            last["content"] = "\n".join([str(last["content"]), *texts])
+        else:
+            group.messages.append({"role": "user", "content": "\n".join(texts)})
+
+    def _close(self, code: TerminalCode, seq: int) -> None:
         if self._open is None:
             return
         self._open = None
+        self._flush_request()
         step, self._step = self._step, _Step()
-        messages = step.messages()
+        group = step.group()
+        group.first = group.first or seq
+        messages = group.messages
         if code != TerminalCode.ANSWERED:
             note = _NOTE.format(why=_ENDINGS[code])
             if messages and messages[-1]["role"] == "assistant":
                 messages[-1]["content"] = f"{messages[-1]['content']}\n\n{note}"
             else:
                 messages.append({"role": "assistant", "content": note})
-        for message in messages:
-            self._append(message)
+        self._append(group)
 
-    def _request(self, stored: Stored, event: TurnStarted) -> str:
-        time = stored.recorded_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
-        return f"{self._submitted.get(event.turn_id, '')}\n\n(Mode: {event.mode}. Time: {time}.)"
+    def _append(self, group: Group) -> None:
+        before = self.conversation.size
+        for message in group.messages:
+            self.conversation.append(message)
+        group.size = self.conversation.size - before
+        if group.messages:
+            self._groups.append(group)
 
-    def _append(self, message: JSON) -> None:
-        self.conversation.append(message)
+    # ---- compaction ---------------------------------------------------------------------------------------------------------
+
+    def _compact(self, event: ContextCompacted) -> None:
+        self.flush()
+        if event.level == "summary":
+            kept = [group for group in self._groups if group.first > event.upto_seq]
+            first = Group(first=event.upto_seq, messages=[summary_message(event)], summary=True)
+            self._groups = [first, *kept]
+        else:
+            self._groups = [group.shortened() if group.first <= event.upto_seq else group for group in self._groups]
+        self.sent = None
+        self.conversation = Conversation(self.system)
+        for message in _merged(self._groups):
+            self.conversation.append(message)
+        for group in self._groups:
+            group.measure()
+
+
+def _merged(groups: Iterable[Group]) -> list[JSON]:
+    """All messages; a summary and the request behind it, both the user's, are one."""
+    messages: list[JSON] = []
+    for group in groups:
+        for message in group.messages:
+            if messages and messages[-1]["role"] == message["role"] == "user":
+                messages[-1] = {"role": "user", "content": f"{messages[-1]['content']}\n\n{message['content']}"}
+            else:
+                messages.append(message)
+    return messages
+
+
+def _aside(event: InstructionsRead | PlanUpdated) -> list[str]:
+    """What a user's message says beside its text because of this event."""
+    if isinstance(event, PlanUpdated):
+        return [plan_text(event.plan)] if event.plan.by == "scout" else []
+    return instructions_text(event)
+
+
+def instructions_text(event: InstructionsRead) -> list[str]:
+    """A changed file of instructions as it is told; nothing for one that stands in the system part."""
+    if event.text:
+        return [f"({event.name} is now as follows; what you were told of it before no longer holds.)\n{event.text}"]
+    return [] if event.digest else [f"({event.name} is gone; what it said no longer holds.)"]
+
+
+def plan_text(plan: Plan) -> str:
+    steps = "".join(f"\n{number}. {step.text}" for number, step in enumerate(plan.steps, 1))
+    tools = f"\nTools: {', '.join(plan.tools)}." if plan.tools else ""
+    return f"(A plan made beforehand; follow it where it fits, leave it where you know better.)\n{plan.approach}{steps}{tools}"

@@ -1,6 +1,7 @@
 """Carries one turn from its start to its end: ask the model, carry out what it calls, until it answers, is stopped, or may not go on.
 
-However it ends, the log is legal: each call has a result, ``turn.finished`` is the turn's last event, and the session is idle.
+However it ends, the log is legal: each call has a result, each request an end, ``turn.finished`` is the turn's last event, and the
+session is idle. A turn that an earlier program left paused or waiting for a person goes on where it stood.
 """
 
 import logging
@@ -10,23 +11,27 @@ from typing import Any
 
 import anyio
 
-from ..config import Deadlines
 from ..errors import ContextOverflow, InvalidTransition, ModelError, PernixError, RateLimited
-from ..events import MessageCompleted, ProblemNoticed, Stored, TurnFinished, TurnStarted
+from ..events import MessageCompleted, ProblemNoticed, Stored, TurnFinished, TurnResumed, TurnStarted
 from ..ids import TurnId
 from ..ports import Clock, TurnHost
-from ..records import Budget, TerminalCode, Usage
+from ..records import TerminalCode, Usage
 from .briefing import briefing
 from .budget import Spending
-from .calls import Calls
+from .calls import answers_itself
 from .clock import SystemClock
 from .guards import promises
+from .instructions import changes, read_instructions, told_already
 from .journal import Journal
-from .model.parts import Model
+from .model.parts import Model, Models, Reply
+from .reopening import is_reopened
+from .run_settings import RunSettings
 from .states import Reason
-from .steps import EndlessRepetition, Step, Steps, is_empty
+from .steps import BudgetSpent, EndlessRepetition, Step, is_empty
+from .toolbox import TOLD_AS
 from .tools.base import Tool
 from .tools.registry import TOOLS
+from .turn import Turn
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +41,7 @@ NO_MODEL = "No model is set up, so nothing could be asked."
 TRY_LATER = "Go on with a new message when the endpoint works again, or use another one."
 TRY_ANOTHER = "Try again, or use another model or endpoint."
 NO_MODEL_HINT = "Add an endpoint (any OpenAI-compatible server), let the panel look for one on this machine, serve a GGUF file, or take the tour."
+RESUMED = "This turn goes on after the server was started again. Variables of its kernel are gone."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,16 +54,16 @@ class Ending:
 
 
 class Run:
-    """The live carrying-out of one submitted turn. ``log`` is the session's log up to and including ``turn.submitted``."""
+    """The live carrying-out of one submitted turn. ``log`` is the session's log up to now: to ``turn.submitted``, or for a turn that
+    goes on, to where it was left."""
 
     def __init__(
         self,
         host: TurnHost,
         turn_id: TurnId,
         log: Sequence[Stored],
-        model: Model | None,
-        budget: Budget | None = None,
-        deadlines: Deadlines | None = None,
+        models: Models,
+        settings: RunSettings | None = None,
         clock: Clock | None = None,
         *,
         tools: Mapping[str, Tool[Any]] = TOOLS,
@@ -65,16 +71,22 @@ class Run:
         self._host = host
         self._turn_id = turn_id
         self._log = log
-        self._model = model
-        self._budget = budget or Budget()
-        self._deadlines = deadlines or Deadlines()
+        self._models = models
+        self._settings = settings or RunSettings()
         self._clock = clock or SystemClock()
         self._tools = tools
-        self._spending = Spending(budget=self._budget, started=self._clock.monotonic())
-        self._steps: Steps | None = None
-        self._calls: Calls | None = None
+        self._spending = Spending.of(
+            log,
+            turn_id,
+            budget=self._settings.budget,
+            session=self._settings.session_budget,
+            now=self._clock.monotonic(),
+        )
+        self._journal: Journal | None = None
+        self._turn: Turn | None = None
         self._empty = 0
         self._promised = False
+        self._said_unpriced = False
 
     async def carry(self) -> TurnFinished:
         """Carry the turn to its end; the answer is its last event. Raises nothing but cancellation, and then the log is closed too."""
@@ -89,40 +101,69 @@ class Run:
             ending = _broken(exc)
         return await self._close(ending, cancelled=False)
 
-    # ---- the loop ---------------------------------------------------------------------------------------------------
+    # ---- the beginning ----------------------------------------------------------------------------------------------
 
     async def _carry(self) -> Ending:
-        await self._host.move("turn_started")
-        self._journal = Journal(self._host, system=await briefing(self._host), log=self._log)
-        await self._journal.add(self._started())
-        if self._model is None:
-            return Ending(code=TerminalCode.NO_MODEL, detail=NO_MODEL, hint=NO_MODEL_HINT)
-        self._steps = Steps(
+        reopened = is_reopened(self._log, self._turn_id)
+        if not reopened:
+            await self._host.move("turn_started")
+        found = await read_instructions(self._host)
+        system = await briefing(self._host, found)
+        journal = self._journal = Journal(self._host, system=system, log=self._log)
+        primary, unusable = await self._primary()
+        if reopened:
+            await journal.add(TurnResumed(session_id=self._host.session_id, turn_id=self._turn_id, text=RESUMED))
+        else:
+            told = changes(
+                found,
+                told_already(self._log),
+                system=system,
+                session_id=self._host.session_id,
+                turn_id=self._turn_id,
+            )
+            await journal.add(self._started(primary), *told)
+        if primary is None:
+            return unusable
+        turn = self._turn = await Turn.of(
             host=self._host,
             turn_id=self._turn_id,
-            journal=self._journal,
-            model=self._model,
-            tools=self._tools,
-            clock=self._clock,
-        )
-        self._calls = Calls(
-            host=self._host,
-            turn_id=self._turn_id,
-            journal=self._journal,
-            tools=self._tools,
+            journal=journal,
+            models=self._models,
+            primary=primary,
+            settings=self._settings,
             spending=self._spending,
-            deadlines=self._deadlines,
             clock=self._clock,
+            tools=self._tools,
         )
-        return await self._loop(self._steps, self._calls)
+        if reopened:
+            self._promised = turn.reopen()
+        else:
+            news = turn.toolbox.news(told_already(self._log).get(TOLD_AS), host=self._host, turn_id=self._turn_id)
+            await journal.add(*news)
+        await self._say_unpriced(primary)
+        return await self._loop(turn)
 
-    async def _loop(self, steps: Steps, calls: Calls) -> Ending:
+    async def _primary(self) -> tuple[Model | None, Ending]:
+        try:
+            model = await self._models.get("primary")
+        except PernixError as exc:
+            hint = str(getattr(exc, "hint", "")) or "Choose another endpoint for this session, or add one."
+            return None, Ending(code=TerminalCode.NO_MODEL, detail=str(exc), hint=hint)
+        return model, Ending(code=TerminalCode.NO_MODEL, detail=NO_MODEL, hint=NO_MODEL_HINT)
+
+    # ---- the loop ---------------------------------------------------------------------------------------------------
+
+    async def _loop(self, turn: Turn) -> Ending:
+        if turn.calls.waiting:
+            ending = await self._carry_out(turn)
+            if ending is not None:
+                return ending
         while True:
-            exceeded = self._spending.next_step(self._clock.monotonic())
-            if exceeded is not None:
-                return Ending(code=exceeded.code, detail=exceeded.detail)
+            await self._pause_if_wanted(turn)
             try:
-                step = await steps.ask()
+                step = await turn.ask()
+            except BudgetSpent as exc:
+                return Ending(code=exc.exceeded.code, detail=exc.exceeded.detail)
             except EndlessRepetition as exc:
                 await self._keep_unfinished()
                 return Ending(code=TerminalCode.STUCK, detail=f"{exc}.", hint=exc.hint)
@@ -130,15 +171,31 @@ class Run:
                 return _overflow(exc)
             except ModelError as exc:
                 return _failed(exc)
-            await steps.store(step, *calls.take(step))
-            self._spending.spend(step.reply.usage, prompt_bytes=step.size.prompt_bytes)
-            ending = await self._after(step, calls)
+            ending = await self._after(step, turn)
             if ending is not None:
                 return ending
 
-    async def _after(self, step: Step, calls: Calls) -> Ending | None:
-        """What a stored answer leads to; ``None``: another step."""
+    async def _pause_if_wanted(self, turn: Turn) -> None:
+        if not self._host.pause_wanted:
+            return
+        await turn.journal.settle()
+        since = self._clock.monotonic()
+        await self._host.pause()
+        self._spending.waited(self._clock.monotonic() - since)
+
+    async def _after(self, step: Step, turn: Turn) -> Ending | None:
+        """Store an answer and do what it leads to; ``None``: another step."""
         reply = step.reply
+        goes_on = bool(reply.calls) or is_empty(reply) or self._promise_to_keep(reply, step.model)
+        corrections = [] if goes_on else turn.corrections(reply.text)
+        events = turn.steps.events_of(step, corrections=corrections, without_text=answers_itself(step))
+        self._spending.spend(reply.usage, prompt_bytes=step.size.prompt_bytes, cost=step.cost)
+        if reply.calls:
+            # stored together with what is decided about the first call, before that has any effect
+            turn.journal.defer(*events, *turn.calls.take(step))
+        else:
+            await turn.journal.add(*events)
+        await self._say_unpriced(step.model, cost=step.cost)
         if is_empty(reply):
             return self._after_empty(reply.finish_reason)
         self._empty = 0
@@ -148,22 +205,24 @@ class Run:
                 "Raise the limit of the endpoint, or ask for less at once.",
             )
         if not reply.calls:
-            return None if self._promise_to_keep(reply.text) else Ending(code=TerminalCode.ANSWERED)
-        outcome = await calls.carry_out()
+            return None if goes_on else Ending(code=TerminalCode.ANSWERED)
+        return await self._carry_out(turn)
+
+    async def _carry_out(self, turn: Turn) -> Ending | None:
+        outcome = await turn.carry_out()
         if outcome.answer is not None:
             return Ending(code=TerminalCode.ANSWERED)
         if outcome.exceeded is not None:
             return Ending(code=outcome.exceeded.code, detail=outcome.exceeded.detail)
-        if calls.repeats.stuck:
-            return Ending(code=TerminalCode.STUCK, detail=calls.repeats.stuck)
+        if turn.calls.guards.stuck:
+            return Ending(code=TerminalCode.STUCK, detail=turn.calls.guards.stuck)
         return None
 
-    def _promise_to_keep(self, text: str) -> bool:
+    def _promise_to_keep(self, reply: Reply, model: Model) -> bool:
         """Whether the reply only announces an action that this turn allows; it is asked for once."""
-        model, mode = self._model, self._host.mode
-        if self._promised or model is None or model.protocol == "chat" or mode not in ("edit", "auto"):
+        if self._promised or model.protocol == "chat" or self._host.mode not in ("edit", "auto"):
             return False
-        self._promised = promises(text)
+        self._promised = promises(reply.text)
         return self._promised
 
     def _after_empty(self, finish_reason: str) -> Ending | None:
@@ -187,16 +246,11 @@ class Run:
             code=ending.code,
             detail=ending.detail,
             usage=self._spending.usage if self._spending.rounds else Usage(),
+            cost=self._spending.cost,
         )
         with anyio.move_on_after(_CLOSING_DEADLINE, shield=True):
             try:
-                if cancelled:
-                    await self._move("cancel_asked")
-                    await self._keep_unfinished()
-                if self._calls is not None:
-                    await self._calls.close(
-                        "the user stopped the turn" if cancelled else "the turn ended with an error"
-                    )
+                await self._close_open(cancelled=cancelled)
                 if ending.detail and not cancelled:
                     await self._say(ending.detail, ending.hint)
                 await self._move("turn_ending")
@@ -207,6 +261,16 @@ class Run:
                 log.exception("the end of turn %s could not be stored", self._turn_id)
         return finished
 
+    async def _close_open(self, *, cancelled: bool) -> None:
+        if self._journal is not None:
+            await self._journal.settle()
+        if cancelled:
+            await self._move("cancel_asked")
+            await self._keep_unfinished()
+        if self._turn is not None:
+            await self._turn.steps.give_up()
+            await self._turn.calls.close("the user stopped the turn" if cancelled else "the turn ended with an error")
+
     async def _move(self, reason: Reason) -> None:
         """Move if the table allows it: where a turn stands when it is stopped is not known here."""
         try:
@@ -216,19 +280,33 @@ class Run:
 
     async def _keep_unfinished(self) -> None:
         """What the user has already read of an answer that was cut off stays."""
-        unfinished = None if self._steps is None else self._steps.unfinished
-        if unfinished is not None:
+        turn = self._turn
+        unfinished = None if turn is None else turn.steps.unfinished
+        if turn is not None and unfinished is not None:
             step_id, text = unfinished
-            await self._journal.add(
+            await turn.journal.add(
                 MessageCompleted(session_id=self._host.session_id, turn_id=self._turn_id, step_id=step_id, text=text)
             )
 
     async def _say(self, text: str, hint: str = "") -> None:
         problem = ProblemNoticed(session_id=self._host.session_id, turn_id=self._turn_id, text=text, hint=hint)
-        await self._host.append(problem)
+        if self._journal is None:
+            await self._host.append(problem)
+        else:
+            await self._journal.add(problem)
 
-    def _started(self) -> TurnStarted:
-        model = self._model
+    async def _say_unpriced(self, model: Model, *, cost: float | None = None) -> None:
+        """A limit of cost that cannot be kept is said aloud, once; the other limits hold."""
+        known = cost is not None or (model.price is not None and self._spending.rounds == 0)
+        if known or self._said_unpriced or not self._spending.limits_cost:
+            return
+        self._said_unpriced = True
+        await self._say(
+            f"What {model.name} at {model.endpoint} costs is not known, so the limit of cost does not hold for it.",
+            "Set the endpoint's price in the settings; it must report its usage. The other limits hold.",
+        )
+
+    def _started(self, model: Model | None) -> TurnStarted:
         return TurnStarted(
             session_id=self._host.session_id,
             turn_id=self._turn_id,
@@ -237,7 +315,7 @@ class Run:
             model="" if model is None else model.name,
             protocol="chat" if model is None else model.protocol,
             context_length=None if model is None else model.context_length,
-            budget=self._budget,
+            budget=self._settings.budget,
         )
 
 

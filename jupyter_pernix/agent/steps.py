@@ -1,15 +1,19 @@
-"""One request to the model: streamed to whoever watches, stored when it is complete, made again when that may help."""
+"""The steps of a turn: one request each, streamed to whoever watches, stored when it is complete, made again when that may help, and
+handed to the backup when its endpoint fails for good.
+"""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import ModelError
+from ..config import Retry
+from ..errors import ContextOverflow, ModelError
 from ..events import (
     MessageCompleted,
     MessageDelta,
-    ProblemNoticed,
+    StepFallbackTaken,
     StepFinished,
+    StepRetryScheduled,
     StepStarted,
     ThoughtCompleted,
     ThoughtDelta,
@@ -17,11 +21,17 @@ from ..events import (
 )
 from ..ids import StepId, TurnId, new_step_id
 from ..ports import Clock, TurnHost
+from ..records import Role, Timings, Usage
+from .budget import Exceeded, Spending
+from .context import GIVEN_UP
 from .guards import Repetition
 from .journal import Journal
-from .model.parts import CallPart, Model, Part, Reply, RequestSize, TextPart, ThoughtPart, ToolSpec
-from .model.retry import Wait, with_retries
-from .tools.base import Tool
+from .model.parts import CallPart, Model, Models, Part, Reply, RequestSize, TextPart, ThoughtPart
+from .model.pricing import cost_of, foreseen
+from .model.retry import RetryPolicy, Wait, with_retries
+from .model.roles import is_worth_fallback
+from .sizes import Sizes
+from .toolbox import Toolbox
 from .wellformed import wellformed
 
 
@@ -29,13 +39,23 @@ class EndlessRepetition(ModelError):
     """The reply was one block of text over and over, and was cut off."""
 
 
+class BudgetSpent(Exception):
+    """A request was not made, because the budget does not allow it."""
+
+    def __init__(self, exceeded: Exceeded) -> None:
+        self.exceeded = exceeded
+        super().__init__(exceeded.detail)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """A complete answer. ``size`` is what was sent for it."""
+    """A complete answer. ``size`` is what was sent for it, ``cost`` what it cost, ``None`` without a price."""
 
     step_id: StepId
     reply: Reply
     size: RequestSize
+    model: Model
+    cost: float | None
 
 
 @dataclass(kw_only=True)
@@ -101,8 +121,16 @@ class _Streaming:
         )
 
 
+@dataclass(kw_only=True)
+class _Asked:
+    """A request that has no answer yet."""
+
+    step_id: StepId
+    size: RequestSize
+
+
 class Steps:
-    """The requests of one turn."""
+    """The requests of one turn. ``model`` and ``role`` are what answers now: the primary, until the backup has taken over."""
 
     def __init__(
         self,
@@ -110,18 +138,31 @@ class Steps:
         host: TurnHost,
         turn_id: TurnId,
         journal: Journal,
+        models: Models,
         model: Model,
-        tools: Mapping[str, Tool[Any]],
+        role: Role,
+        toolbox: Toolbox,
+        sizes: Sizes,
+        spending: Spending,
+        retry: Retry,
         clock: Clock,
+        index: int = 0,
     ) -> None:
         self._host = host
         self._turn_id = turn_id
         self._journal = journal
-        self._model = model
-        self._specs: list[ToolSpec] = [] if model.protocol == "chat" else [tool.spec for tool in tools.values()]
+        self._models = models
+        self.model = model
+        self.role: Role = role
+        self._toolbox = toolbox
+        self._sizes = sizes
+        self._spending = spending
+        self._policy = RetryPolicy.of(retry)
         self._clock = clock
+        self._index = index
         self._streaming: _Streaming | None = None
-        self._index = 0
+        self._asked: _Asked | None = None
+        self._failed: list[str] = []
 
     @property
     def unfinished(self) -> tuple[StepId, str] | None:
@@ -131,42 +172,56 @@ class Steps:
             return None
         return streaming.step_id, wellformed(streaming.text)
 
-    async def ask(self) -> Step:
-        """Make the next request; its answer is not stored yet (see ``events_of``).
+    def next_index(self) -> int:
+        """The number of the next request of this turn, those beside the conversation included."""
+        self._index += 1
+        return self._index - 1
 
-        :raises ModelError: if there is no usable answer, all retries included; it has been said aloud then
+    # ---- asking -----------------------------------------------------------------------------------------------------
+
+    async def ask(self, *, last_try: bool = False) -> Step:
+        """Make the next request; its answer is not stored yet (see ``events_of``). ``last_try``: there is nothing else that could be
+        done about an input that is too long, so a backup that holds more may be asked.
+
+        :raises ModelError: if there is no usable answer, all retries and the backup included
+        :raises ContextOverflow: if the input is too long for the model
+        :raises EndlessRepetition: if the answer was cut off; what there is of it is ``unfinished``, and it is to be given up then
+        :raises BudgetSpent: if the budget does not allow it, or another try of it
         """
         self._journal.transcript.flush()
-        step_id = new_step_id()
-        size = self._model.size(self._journal.transcript.conversation)
-        started = StepStarted(
-            session_id=self._host.session_id,
-            turn_id=self._turn_id,
-            step_id=step_id,
-            index=self._index,
-            endpoint=self._model.endpoint,
-            model=self._model.name,
-            prompt_bytes=size.prompt_bytes,
-            prefix_bytes=size.prefix_bytes,
-        )
-        self._index += 1
-        await self._journal.add(started)
+        self._check()
+        asked = self._asked = _Asked(step_id=new_step_id(), size=self._size())
+        await self._journal.add(self._started(asked))
         try:
-            reply = await with_retries(lambda: self._attempt(step_id), clock=self._clock, on_wait=self._say)
+            reply = await self._answer(asked, last_try=last_try)
         except EndlessRepetition:
             raise
-        except ModelError:
+        except (ModelError, BudgetSpent):
             self._drop_unfinished()
+            await self.give_up()
             raise
-        return Step(step_id=step_id, reply=reply, size=size)
+        self._sizes.observe(self.model, asked.size.prompt_bytes, reply.usage)
+        return Step(
+            step_id=asked.step_id,
+            reply=reply,
+            size=asked.size,
+            model=self.model,
+            cost=cost_of(reply.usage, self.model.price),
+        )
 
-    async def store(self, step: Step, *requested: Any) -> None:
-        """Store the answer together with the calls that it asks for: all of it or nothing."""
-        await self._journal.add(*self._events_of(step), *requested)
+    async def give_up(self) -> None:
+        """Close a request that has no answer, if there is one."""
+        asked, self._asked = self._asked, None
+        if asked is not None:
+            await self._journal.add(self._finished(asked, Usage(), Timings(), GIVEN_UP, None))
+
+    def events_of(self, step: Step, *, corrections: Sequence[str] = (), without_text: bool = False) -> list[Any]:
+        """The answer, as it is to be stored together with the calls that it asks for: all of it or nothing. ``without_text``: its text is
+        stored in another way."""
+        reply = step.reply
+        asked, self._asked = self._asked, None
         self._streaming = None
-
-    def _events_of(self, step: Step) -> list[Any]:
-        reply, size = step.reply, step.size
+        assert asked is not None
         ids: dict[str, Any] = {
             "session_id": self._host.session_id,
             "turn_id": self._turn_id,
@@ -175,34 +230,149 @@ class Steps:
         events: list[Any] = []
         if reply.thought.strip():
             events.append(ThoughtCompleted(**ids, text=wellformed(reply.thought)))
-        if reply.text.strip():
-            events.append(MessageCompleted(**ids, text=wellformed(reply.text)))
-        first = size.prefix_bytes == 0
-        events.append(
-            StepFinished(
-                **ids,
-                usage=reply.usage,
-                timings=reply.timings,
-                prefix_share=None if first else size.prefix_bytes / size.prompt_bytes,
-                finish_reason=reply.finish_reason,
+        if reply.text.strip() and not without_text:
+            events.append(MessageCompleted(**ids, text=wellformed(reply.text), corrections=list(corrections)))
+        events.append(self._finished(asked, reply.usage, reply.timings, reply.finish_reason, step.cost))
+        return events
+
+    # ---- the request ------------------------------------------------------------------------------------------------
+
+    def _size(self) -> RequestSize:
+        """What the next request will send. A conversation that was rebuilt from the log is known to the endpoint already."""
+        conversation, sent = self._journal.transcript.conversation, self._journal.transcript.sent
+        size = self.model.size(conversation)
+        if size.prefix_bytes == 0 and size.prompt_bytes == conversation.size and sent is not None:
+            endpoint, name, length = sent
+            if (endpoint, name) == (self.model.endpoint, self.model.name) and length <= size.prompt_bytes:
+                return RequestSize(prompt_bytes=size.prompt_bytes, prefix_bytes=length)
+        return size
+
+    def _check(self) -> None:
+        """:raises BudgetSpent: if no request may be made now"""
+        exceeded = self._spending.next_step(
+            self._clock.monotonic(), tokens=(tokens := self._tokens()), cost=self._cost(tokens)
+        )
+        if exceeded is not None:
+            raise BudgetSpent(exceeded)
+
+    def _tokens(self) -> int:
+        return self._sizes.tokens(self.model, self._journal.transcript.conversation)
+
+    def _cost(self, tokens: int) -> float | None:
+        # what the endpoint has in its cache already is cheaper, and how much that will be is not known
+        price = self.model.price
+        if price is None or price.cached is not None:
+            return None
+        return foreseen(tokens, price)
+
+    async def _answer(self, asked: _Asked, *, last_try: bool) -> Reply:
+        try:
+            return await self._tried(asked)
+        except EndlessRepetition:
+            raise
+        except ModelError as exc:
+            if isinstance(exc, ContextOverflow) and not last_try:
+                raise
+            backup = await self._backup(exc)
+            if backup is None:
+                raise
+            await self._fall_back(asked, exc, backup)
+        try:
+            return await self._tried(asked)
+        except ModelError as exc:
+            if isinstance(exc, ContextOverflow):
+                raise
+            raise ModelError(f"{self._failed[-1]}; the backup too: {exc}", hint=exc.hint) from exc
+
+    async def _tried(self, asked: _Asked) -> Reply:
+        return await with_retries(
+            lambda: self._attempt(asked.step_id), clock=self._clock, on_wait=self._wait, policy=self._policy
+        )
+
+    async def _backup(self, error: ModelError) -> Model | None:
+        if self.role == "backup":
+            return None
+        try:
+            backup = await self._models.get("backup")
+        except ModelError as exc:
+            raise ModelError(f"{error}; the backup too: {exc}", hint=exc.hint) from error
+        if backup is None or (backup.endpoint, backup.name) == (self.model.endpoint, self.model.name):
+            return None
+        worth = is_worth_fallback(
+            error, context_length=self.model.context_length, backup_context_length=backup.context_length
+        )
+        return backup if worth else None
+
+    async def _fall_back(self, asked: _Asked, error: ModelError, backup: Model) -> None:
+        """From now on the backup answers. It gets the same conversation: that has nothing in it that only one endpoint knows."""
+        self._drop_unfinished()
+        failed, self.model, self.role = self.model, backup, "backup"
+        self._failed.append(f"{failed.name} at {failed.endpoint}: {error}")
+        await self._journal.add(
+            StepFallbackTaken(
+                session_id=self._host.session_id,
+                turn_id=self._turn_id,
+                step_id=asked.step_id,
+                endpoint=backup.endpoint,
+                model=backup.name,
+                failed_endpoint=failed.endpoint,
+                failed_model=failed.name,
+                text=f"{failed.name} at {failed.endpoint} failed ({error}), so {backup.name} at {backup.endpoint} goes on with this turn.",
             )
         )
-        return events
+        self._check()
+        asked.size = self._size()
+
+    def _started(self, asked: _Asked) -> StepStarted:
+        return StepStarted(
+            session_id=self._host.session_id,
+            turn_id=self._turn_id,
+            step_id=asked.step_id,
+            index=self.next_index(),
+            endpoint=self.model.endpoint,
+            model=self.model.name,
+            prompt_bytes=asked.size.prompt_bytes,
+            prefix_bytes=asked.size.prefix_bytes,
+            role=self.role,
+        )
+
+    def _finished(
+        self, asked: _Asked, usage: Usage, timings: Timings, finish_reason: str, cost: float | None
+    ) -> StepFinished:
+        size = asked.size
+        return StepFinished(
+            session_id=self._host.session_id,
+            turn_id=self._turn_id,
+            step_id=asked.step_id,
+            usage=usage,
+            timings=timings,
+            prefix_share=None if size.prefix_bytes == 0 else size.prefix_bytes / size.prompt_bytes,
+            finish_reason=finish_reason,
+            cost=cost,
+        )
+
+    # ---- one attempt ------------------------------------------------------------------------------------------------
 
     async def _attempt(self, step_id: StepId) -> Reply:
         again = self._streaming is not None and self._streaming.step_id == step_id
         self._streaming = _Streaming(host=self._host, turn_id=self._turn_id, step_id=step_id)
         if again:
+            self._check()
             self._streaming.begin()
         return await self._once(self._streaming)
 
-    async def _say(self, wait: Wait) -> None:
+    async def _wait(self, wait: Wait) -> None:
         self._drop_unfinished()
-        await self._journal.add(
-            ProblemNoticed(
-                session_id=self._host.session_id, turn_id=self._turn_id, text=f"{wait.error}", hint=_then(wait)
-            )
-        )
+        left = self._spending.left(self._clock.monotonic())
+        if left is not None and wait.seconds >= left:
+            exceeded = self._spending.next_call(self._clock.monotonic() + wait.seconds)
+            assert exceeded is not None
+            raise BudgetSpent(exceeded)
+        await self._journal.add(retry_event(wait, self._host, self._turn_id, self._asked_id()))
+
+    def _asked_id(self) -> StepId:
+        assert self._asked is not None
+        return self._asked.step_id
 
     def _drop_unfinished(self) -> None:
         """After an error nothing of what was streamed counts; a step that is streamed again begins at its start."""
@@ -211,8 +381,10 @@ class Steps:
 
     async def _once(self, streaming: _Streaming) -> Reply:
         reply: Reply | None = None
-        async with self._model.stream(
-            self._journal.transcript.conversation, self._specs, session_id=self._host.session_id
+        async with self.model.stream(
+            self._journal.transcript.conversation,
+            self._toolbox.specs(self.model.protocol),
+            session_id=self._host.session_id,
         ) as parts:
             async for part in parts:
                 reply = self._take(streaming, part)
@@ -227,9 +399,18 @@ class Steps:
         return None
 
 
-def _then(wait: Wait) -> str:
-    hint = f"{wait.error.hint.rstrip('.')}. " if wait.error.hint else ""
-    return f"{hint}Asking again at once." if wait.seconds == 0 else f"{hint}Asking again in {wait.seconds:.0f} s."
+def retry_event(wait: Wait, host: TurnHost, turn_id: TurnId | None, step_id: StepId) -> StepRetryScheduled:
+    return StepRetryScheduled(
+        session_id=host.session_id,
+        turn_id=turn_id,
+        step_id=step_id,
+        attempt=wait.attempt,
+        attempts=wait.attempts,
+        seconds=wait.seconds,
+        asked=wait.asked,
+        text=wait.text,
+        hint=wait.error.hint,
+    )
 
 
 def is_empty(reply: Reply) -> bool:

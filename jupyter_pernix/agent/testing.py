@@ -5,7 +5,7 @@
     host = MemoryHost(space=tmp_path, side=tmp_path / "side")
     turn_id = host.submit("How many rows has data.csv?")
     model = ScriptedModel([Says(calls=(call("read_file", path="data.csv"),)), Says(text="Three.")])
-    finished = await Run(host, turn_id, host.log, model).carry()
+    finished = await Run(host, turn_id, host.log, ScriptedModels(model)).carry()
     assert host.types[-2:] == ["turn.finished", "session.state_changed"]
 """
 
@@ -20,7 +20,7 @@ import anyio
 import anyio.lowlevel
 
 from ..config import Price
-from ..errors import EndpointFailed, KernelError, ModelError
+from ..errors import EndpointFailed, KernelError, ModelError, ToolFailed
 from ..events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -30,6 +30,8 @@ from ..events import (
     SessionStateChanged,
     Stored,
     TurnSubmitted,
+    WorkerReported,
+    WorkerSpawned,
     event_type,
 )
 from ..fold import SessionFold
@@ -42,24 +44,28 @@ from ..ids import (
     new_session_id,
     new_turn_id,
 )
-from ..ports import OutputSink
+from ..ports import OutputSink, WorkerAnswer
 from ..records import (
     JSON,
     ApprovalAnswer,
     ApprovalChoice,
+    Budget,
     ExecutionResult,
     Mode,
     ModelProtocol,
     OutputOp,
     Place,
+    Role,
     SessionState,
     SessionView,
+    Spent,
+    TerminalCode,
     Timings,
     Usage,
 )
 from .context import plain_json
 from .model.conversation import Conversation
-from .model.parts import CallPart, ModelCall, Part, Reply, RequestSize, TextPart, ThoughtPart, ToolSpec
+from .model.parts import CallPart, Model, ModelCall, Part, Reply, RequestSize, TextPart, ThoughtPart, ToolSpec
 from .states import REASONS, Reason, advance
 
 # ---- model --------------------------------------------------------------------------------------------------------------
@@ -160,6 +166,32 @@ class ScriptedModel:
         )
 
 
+class ScriptedModels:
+    """Implements ``Models`` with the models that it is given; an error in the place of one is raised when its role is asked for.
+    ``asked`` keeps the roles that were."""
+
+    def __init__(
+        self,
+        primary: Model | ModelError | None,
+        *,
+        background: Model | ModelError | None = None,
+        backup: Model | ModelError | None = None,
+    ) -> None:
+        self._roles: dict[Role, Model | ModelError | None] = {
+            "primary": primary,
+            "background": background,
+            "backup": backup,
+        }
+        self.asked: list[Role] = []
+
+    async def get(self, role: Role) -> Model | None:
+        self.asked.append(role)
+        model = self._roles[role]
+        if isinstance(model, ModelError):
+            raise model
+        return model
+
+
 # ---- kernel -------------------------------------------------------------------------------------------------------------
 
 
@@ -244,6 +276,33 @@ class FakeClock:
 
 # ---- host ---------------------------------------------------------------------------------------------------------------
 
+
+@dataclass(frozen=True, kw_only=True)
+class Works:
+    """How one worker ends. ``until``: not before this is set; ``waits``: not before it is cancelled."""
+
+    answer: str = ""
+    code: TerminalCode = TerminalCode.ANSWERED
+    spent: Spent = field(default_factory=Spent)
+    until: anyio.Event | None = None
+    waits: bool = False
+
+    async def carry(self) -> None:
+        if self.waits:
+            await anyio.sleep_forever()
+        if self.until is not None:
+            await self.until.wait()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delegated:
+    """What a worker was given."""
+
+    title: str
+    task: str
+    budget: Budget
+
+
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -251,7 +310,9 @@ class MemoryHost:
     """A session in memory. Event number n is recorded n seconds after ``EPOCH``.
 
     ``answers`` are given to the questions in turn; a question beyond them waits until it is cancelled. ``can_ask`` is true if
-    there are answers, or as given.
+    there are answers, or as given. ``workers`` are the ends of the workers in the order in which they are started; one beyond them
+    waits until it is cancelled. ``delegated`` keeps what they were given. ``log``: the session goes on from there, in the state that
+    it tells; a question that stands open in it is not stored again when it is asked.
     """
 
     def __init__(
@@ -264,8 +325,20 @@ class MemoryHost:
         can_ask: bool | None = None,
         executor: FakeExecutor | None = None,
         log: Sequence[Stored] = (),
+        workers: Sequence["Works"] = (),
+        is_worker: bool = False,
+        instructions_folder: Path | None = None,
     ) -> None:
         self.space = space.resolve()
+        self.is_worker = is_worker
+        self.instructions_folder = instructions_folder
+        self.pause_wanted = False
+        self.paused = anyio.Event()
+        """Set once the turn is paused; ``resume`` lets it go on."""
+        self._resumed = anyio.Event()
+        self._workers = list(workers)
+        self._working = 0
+        self.delegated: list[Delegated] = []
         self.mode: Mode = mode
         self.log: list[Stored] = list(log)
         self.deltas: list[Delta] = []
@@ -275,8 +348,8 @@ class MemoryHost:
         self._side = side
         self._answers = list(answers)
         self.can_ask = bool(answers) if can_ask is None else can_ask
-        self.state = SessionState.IDLE_READY
         self.session_id = log[0].event.session_id if log else new_session_id()
+        self.state = SessionFold.of(self.session_id, log).view.state
         if not log:
             self._store(self._created())
 
@@ -317,15 +390,17 @@ class MemoryHost:
         )
 
     async def ask(self, *, call_id: str, question: str, detail: str, choices: list[ApprovalChoice]) -> ApprovalAnswer:
-        approval_id = new_approval_id()
+        open_ = [one for one in SessionFold.of(self.session_id, self.log).open_approvals() if one.call_id == call_id]
+        approval_id = open_[0].approval_id if open_ else new_approval_id()
         ids: dict[str, Any] = {
             "session_id": self.session_id,
             "turn_id": self._turn_id,
             "call_id": CallId(call_id),
             "approval_id": approval_id,
         }
-        await self.append(ApprovalRequested(**ids, question=question, detail=detail, choices=choices))
-        await self.move("approval_requested")
+        if not open_:
+            await self.append(ApprovalRequested(**ids, question=question, detail=detail, choices=choices))
+            await self.move("approval_requested")
         try:
             answer = await self._answer()
         except anyio.get_cancelled_exc_class():
@@ -335,6 +410,45 @@ class MemoryHost:
         await self.append(ApprovalResolved(**ids, choice=answer.choice, text=answer.text, by="script"))
         await self.move("approval_resolved")
         return answer
+
+    async def pause(self) -> None:
+        self.pause_wanted = False
+        if self.state is SessionState.PROCESSING:
+            await self.move("pause_asked")
+        await self.move("step_ended")
+        self.paused.set()
+        await self._resumed.wait()
+        await self.move("resumed")
+
+    def resume(self) -> None:
+        self._resumed.set()
+
+    async def delegate(self, *, call_id: str, title: str, task: str, budget: Budget) -> WorkerAnswer:
+        if self.is_worker:
+            raise ToolFailed("a worker cannot delegate")
+        works = self._workers.pop(0) if self._workers else Works(waits=True)
+        worker_id = new_session_id()
+        self.delegated.append(Delegated(title=title, task=task, budget=budget))
+        ids: dict[str, Any] = {"session_id": self.session_id, "turn_id": self._turn_id, "call_id": CallId(call_id)}
+        await self.append(WorkerSpawned(**ids, worker_id=worker_id, title=title, task=task))
+        self._working += 1
+        if self._working == 1:
+            await self.move("workers_started")
+        try:
+            await works.carry()
+        except anyio.get_cancelled_exc_class():
+            works = Works(code=TerminalCode.CANCELLED, answer="It was stopped.")
+            raise
+        finally:
+            with anyio.CancelScope(shield=True):
+                reported = WorkerReported(
+                    **ids, worker_id=worker_id, code=works.code, answer=works.answer, spent=works.spent
+                )
+                await self.append(reported)
+                self._working -= 1
+                if self._working == 0 and self.state is SessionState.AWAITING_WORKERS:
+                    await self.move("workers_done")
+        return WorkerAnswer(session_id=worker_id, code=works.code, answer=works.answer, spent=works.spent)
 
     async def executor(self) -> FakeExecutor:
         return self.fake_executor

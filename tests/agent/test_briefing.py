@@ -2,7 +2,8 @@ from pathlib import Path
 
 from agent.acting import Acting, answer
 
-from jupyter_pernix.agent.briefing import LONGEST_INSTRUCTIONS, RULES
+from jupyter_pernix.agent.briefing import RULES
+from jupyter_pernix.agent.instructions import LONGEST
 
 
 async def system(acting: Acting) -> str:
@@ -28,8 +29,8 @@ async def test_long_instructions_are_cut_and_say_so(acting: Acting) -> None:
     (acting.space / "AGENTS.md").write_text("x" * 100_000)
     told = await system(acting)
 
-    assert len(told) < len(RULES) + LONGEST_INSTRUCTIONS + 400
-    assert told.endswith("[… the rest of AGENTS.md is cut; read_file shows it]\n")
+    assert len(told) < len(RULES) + LONGEST + 400
+    assert told.endswith("[… the rest of AGENTS.md is cut]\n")
 
 
 async def test_instructions_behind_a_link_to_outside_are_not_read(acting: Acting, tmp_path: Path) -> None:

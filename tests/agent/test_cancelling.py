@@ -14,6 +14,7 @@ from agent.acting import Acting, answer
 from jupyter_pernix.agent.calls import BROKEN_OFF, NOT_BEGUN
 from jupyter_pernix.agent.context import Transcript
 from jupyter_pernix.agent.run import Run
+from jupyter_pernix.agent.run_settings import OneModel
 from jupyter_pernix.agent.testing import Executes, FakeExecutor, MemoryHost, Says, ScriptedModel, call, printed
 from jupyter_pernix.errors import RateLimited
 from jupyter_pernix.events import (
@@ -178,7 +179,7 @@ async def test_stopped_while_any_event_is_stored_the_log_is_legal(tmp_path: Path
     turn_id = host.submit("Do it")
     with anyio.fail_after(20), anyio.CancelScope() as scope:
         host.at, host.scope = at, scope
-        await Run(host, turn_id, list(host.log), ScriptedModel(SCRIPT)).carry()
+        await Run(host, turn_id, list(host.log), OneModel(ScriptedModel(SCRIPT))).carry()
 
     assert_legal(host)
 

@@ -9,10 +9,11 @@ from agent.test_cancelling import assert_legal_messages
 from jupyter_pernix.agent.context import NO_RESULT, Transcript, is_unanswered
 from jupyter_pernix.agent.model.parts import ModelCall
 from jupyter_pernix.agent.run import Run
+from jupyter_pernix.agent.run_settings import OneModel
 from jupyter_pernix.agent.testing import Executes, FakeExecutor, MemoryHost, Says, ScriptedModel, call, printed
 from jupyter_pernix.errors import EndpointRefused
 from jupyter_pernix.events import Event, Stored, ToolCallRequested, TurnFinished, decode_stored, encode_stored
-from jupyter_pernix.records import JSON, Budget, TerminalCode, Usage
+from jupyter_pernix.records import JSON, Budget, SessionState, TerminalCode, Usage
 
 SYSTEM = "You are here."
 
@@ -148,9 +149,10 @@ async def test_calls_that_a_crash_cut_off_get_a_result_when_the_log_is_read(acti
     log = acting.host.log[: cut + 1]
 
     resumed = MemoryHost(space=acting.space, side=acting.root / "side", log=log)
+    resumed.state = SessionState.IDLE_READY
     turn_id = resumed.submit("Go on")
     model = ScriptedModel([answer()])
-    await Run(resumed, turn_id, list(resumed.log), model).carry()
+    await Run(resumed, turn_id, list(resumed.log), OneModel(model)).carry()
 
     messages = model.requests[0]
     assert_legal_messages(messages)

@@ -47,8 +47,11 @@ async def test_an_output_that_changes_does_not_hide_a_repeat(tmp_path: Path) -> 
 
 
 async def test_the_same_call_with_another_between_is_no_repeat(acting: Acting) -> None:
-    test, edit = call("run_shell", command="true"), call("list_files")
-    finished = await acting.say([*(Says(calls=(one,)) for one in [test, edit] * 4), answer()])
+    def edit(number: int) -> Says:
+        return Says(calls=(call("write_file", path="a", content=f"{number}\n"),))
+
+    test = Says(calls=(call("run_shell", command="true"),))
+    finished = await acting.say([step for number in range(4) for step in (test, edit(number))] + [answer()])
 
     assert finished.code == TerminalCode.ANSWERED
     assert acting.statuses == ["completed"] * 8

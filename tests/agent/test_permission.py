@@ -6,6 +6,7 @@ import pytest
 from agent.acting import Acting, answer
 
 from jupyter_pernix.agent.run import Run
+from jupyter_pernix.agent.run_settings import OneModel
 from jupyter_pernix.agent.testing import MemoryHost, Says, ScriptedModel, call
 from jupyter_pernix.events import ApprovalRequested, PolicyDecided, ToolCallStarted
 from jupyter_pernix.ids import CallId
@@ -113,7 +114,7 @@ async def test_a_yes_for_the_session_outlives_the_program(tmp_path: Path) -> Non
     later = MemoryHost(space=acting.space, side=tmp_path / "side", mode="edit", can_ask=True, log=acting.host.log)
     turn_id = later.submit("Again")
     model = ScriptedModel([Says(calls=(call("run_code", code="2"),)), answer()])
-    await Run(later, turn_id, list(later.log), model).carry()
+    await Run(later, turn_id, list(later.log), OneModel(model)).carry()
 
     assert later.fake_executor.codes == ["2"]
 
@@ -142,9 +143,8 @@ async def test_a_yes_counts_for_what_was_asked_under_the_mode_that_holds_when_it
         space=tmp_path / "space", side=tmp_path / "side", mode="edit", answers=[ApprovalAnswer(choice="allow_once")]
     )
     turn_id = host.submit("Do it")
-    await Run(
-        host, turn_id, list(host.log), ScriptedModel([Says(calls=(call("run_code", code="1"),)), answer()])
-    ).carry()
+    model = ScriptedModel([Says(calls=(call("run_code", code="1"),)), answer()])
+    await Run(host, turn_id, list(host.log), OneModel(model)).carry()
 
     assert host.fake_executor.codes == []
     decided = [(event.verdict, event.mode) for event in host.events if isinstance(event, PolicyDecided)]

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from agent.acting import Acting, answer
 
-from jupyter_pernix.agent.run import TRY_LATER
 from jupyter_pernix.agent.testing import Executes, FakeExecutor, Says, ScriptedModel, call, printed, unreadable_call
 from jupyter_pernix.errors import (
     ContextOverflow,
@@ -22,6 +21,7 @@ from jupyter_pernix.events import (
     ProblemNoticed,
     SessionStateChanged,
     StepFinished,
+    StepRetryScheduled,
     StepStarted,
     ThoughtCompleted,
     ThoughtDelta,
@@ -217,9 +217,10 @@ async def test_a_broken_stream_is_asked_again_and_leaves_nothing_of_itself(actin
     assert finished.code == TerminalCode.ANSWERED
     assert [event.text for event in acting.of(MessageCompleted)] == ["Done."]
     assert acting.of(ToolCallRequested) == []
-    said = acting.of(ProblemNoticed)[0]
-    assert said.text == "the stream ended early"
-    assert said.hint.startswith("Look at it. Asking again in ")
+    said = acting.of(StepRetryScheduled)[0]
+    assert (said.attempt, said.attempts, said.asked, said.hint) == (2, 4, False, "Look at it.")
+    assert said.text.endswith("(try 2 of 4): the stream ended early")
+    assert said.step_id == acting.of(StepStarted)[0].step_id
     texts = [delta.text for delta in acting.host.deltas if isinstance(delta, MessageDelta) and delta.offset == 0]
     assert texts == ["Half an ", "", "Done."]
 
@@ -228,16 +229,20 @@ async def test_a_rate_limit_is_waited_for_as_long_as_it_asks_and_not_for_ever(ac
     finished = await acting.say([Says(error=RateLimited("slow down", retry_after=7.0))] * 10)
 
     assert finished.code == TerminalCode.MODEL_FAILED
-    assert acting.clock.slept == [7.0, 7.0, 7.0]
+    assert len(acting.clock.slept) == 3
+    assert all(7.0 <= seconds < 8.0 for seconds in acting.clock.slept)
+    assert [event.seconds for event in acting.of(StepRetryScheduled)] == acting.clock.slept
     assert len(acting.model.requests) == 4
     assert len(acting.of(StepStarted)) == 1
+    assert [event.finish_reason for event in acting.of(StepFinished)] == ["failed"]
 
 
 async def test_a_wait_that_is_too_long_is_told_to_the_user(acting: Acting) -> None:
     await acting.say([Says(error=RateLimited("slow down", retry_after=600.0))])
 
     assert acting.clock.slept == []
-    assert acting.of(ProblemNoticed)[0].hint == f"It asks to wait 600 s. {TRY_LATER}"
+    assert "the server asks to wait 10 min" in acting.of(ProblemNoticed)[0].text
+    assert acting.of(ProblemNoticed)[0].hint.endswith("raise retry.ceiling in the settings")
 
 
 async def test_a_store_that_cannot_write_is_named_with_what_to_do(acting: Acting) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from jupyter_pernix.agent import testing
 from jupyter_pernix.agent.run import Run
-from jupyter_pernix.agent.testing import FakeClock, FakeExecutor, MemoryHost, Says, ScriptedModel, call
+from jupyter_pernix.agent.testing import FakeClock, FakeExecutor, MemoryHost, Says, ScriptedModel, ScriptedModels, call
 from jupyter_pernix.errors import InvalidTransition
 from jupyter_pernix.ports import Clock, Executor, TurnHost
 from jupyter_pernix.records import SessionState
@@ -17,6 +17,7 @@ async def test_the_example_of_the_docstring_runs(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("a\n1\n2\n3\n")
     body = "async def example():\n" + source
     names = {"Run": Run, "MemoryHost": MemoryHost, "ScriptedModel": ScriptedModel, "Says": Says, "call": call}
+    names["ScriptedModels"] = ScriptedModels
     names["tmp_path"] = tmp_path  # type: ignore[assignment]
     exec(compile(body, "docstring", "exec"), names)
     await names["example"]()  # type: ignore[operator]
