@@ -1,43 +1,89 @@
 """``ports.TurnHost``: what a Run may do to its session."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol, TypeVar
 
+import anyio
 import msgspec
 
+from ..errors import ToolFailed
 from ..events import Delta, Event, Stored, TurnFinished
-from ..ids import SessionId, TurnId
-from ..ports import Executor
-from ..records import ApprovalAnswer, ApprovalChoice, Mode, TerminalCode
+from ..ids import CallId, SessionId, TurnId
+from ..ports import Executor, WorkerAnswer
+from ..records import ApprovalAnswer, ApprovalChoice, Budget, Mode, TerminalCode
+from .pauses import Pauses
 from .questions import Questions
 from .session_kernel import SessionKernel
 from .session_log import SessionLog, known_reason
 from .session_record import SessionRecord
+
+T = TypeVar("T")
 
 STOPPED = "the server was stopped while this turn ran; what was finished is kept"
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueuedTurn:
+    """``reopened``: an earlier server began it."""
+
     turn_id: TurnId
     can_ask: bool
+    reopened: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ending:
+    """How a turn ends that is stopped from outside."""
+
+    code: TerminalCode
+    detail: str
+
+
+class Workers(Protocol):
+    """Carries out a part of a session's work in another one; see ``workers.py``."""
+
+    async def delegate(
+        self, host: "Host", call_id: CallId, *, title: str, task: str, budget: Budget
+    ) -> WorkerAnswer: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """The parts of a session that its turns work with."""
+
+    log: SessionLog
+    questions: Questions
+    kernel: SessionKernel
+    record: SessionRecord
+    pauses: Pauses
+    workers: Workers
 
 
 class Host:
-    """One turn's view of its session."""
+    """One turn's view of its session. ``alive`` is called at each sign of life."""
 
-    def __init__(
-        self, turn: QueuedTurn, *, log: SessionLog, questions: Questions, kernel: SessionKernel, record: SessionRecord
-    ) -> None:
-        self._turn = turn
-        self._log = log
-        self._questions = questions
-        self._kernel = kernel
-        self._record = record
+    def __init__(self, turn: QueuedTurn, parts: Parts, *, alive: Callable[[], None]) -> None:
+        self.turn = turn
+        self.ending: Ending | None = None
+        """Set before the turn is cancelled for another reason than the user's wish."""
+        self.detached = False
+        """Nothing that the Run still does reaches the session: it is left as it is for the next server, or has been closed."""
+        self._parts = parts
+        self._log = parts.log
+        self._alive = alive
+        self._workers = 0
+        self._delegating = anyio.Lock()
 
     @property
     def session_id(self) -> SessionId:
         return self._log.session_id
+
+    @property
+    def turn_id(self) -> TurnId:
+        return self.turn.turn_id
 
     @property
     def space(self) -> Path:
@@ -49,34 +95,103 @@ class Host:
 
     @property
     def can_ask(self) -> bool:
-        return self._turn.can_ask
+        return self.turn.can_ask
+
+    @property
+    def is_worker(self) -> bool:
+        return self._log.summary.parent is not None
+
+    @property
+    def instructions_folder(self) -> Path | None:
+        return self._log.around.instructions_folder
 
     async def append(self, *events: Event) -> list[Stored]:
-        return await self._log.append(*(self._as_stopped(event) for event in events))
+        if self.detached:
+            seq, now = self._log.summary.last_seq, datetime.now(UTC)
+            return [Stored(seq=seq, recorded_at=now, event=event) for event in events]
+        return await self._log.append(*(self._ended(event) for event in events))
 
     def pass_on(self, delta: Delta) -> None:
-        self._log.around.bus.pass_on(delta)
+        self._alive()
+        if not self.detached:
+            self._log.around.bus.pass_on(delta)
 
     async def move(self, reason: str) -> None:
+        if self.detached:
+            return
         if reason == "turn_ended":
             # Whoever waits for the session to be idle finds the run notebook written.
-            await self._record.write()
-        await self._log.move(known_reason(reason), turn_id=self._turn.turn_id)
+            await self._parts.record.write()
+        await self._log.move(known_reason(reason), turn_id=self.turn_id)
+        await self._parts.pauses.show(self.turn_id)
+
+    # ---- waiting --------------------------------------------------------------------------------------------------------
 
     async def ask(self, *, call_id: str, question: str, detail: str, choices: list[ApprovalChoice]) -> ApprovalAnswer:
-        return await self._questions.ask(
-            self._turn.turn_id, call_id=call_id, question=question, detail=detail, choices=choices
-        )
+        answer = None
+        if self.turn.reopened:
+            answer = await self._waiting(lambda: self._parts.questions.ask_again(call_id))
+        if answer is None:
+            answer = await self._waiting(
+                lambda: self._parts.questions.ask(
+                    self.turn_id, call_id=call_id, question=question, detail=detail, choices=choices
+                )
+            )
+        await self._parts.pauses.show(self.turn_id)
+        return answer
+
+    @property
+    def pause_wanted(self) -> bool:
+        return self._parts.pauses.wanted
+
+    async def pause(self) -> None:
+        await self._waiting(lambda: self._parts.pauses.wait(self.turn_id))
+
+    async def _waiting(self, wait: Callable[[], Awaitable[T]]) -> T:
+        """A turn that waits for a person when the server stops goes on waiting, for the next server."""
+        try:
+            return await wait()
+        except anyio.get_cancelled_exc_class():
+            self.detached = self.detached or self._log.stays_waiting
+            raise
+
+    # ---- workers --------------------------------------------------------------------------------------------------------
+
+    async def delegate(self, *, call_id: str, title: str, task: str, budget: Budget) -> WorkerAnswer:
+        if self.is_worker:
+            raise ToolFailed("Not done: a worker cannot have workers of its own. Do it yourself.")
+        async with self._delegating:
+            if self._workers == 0:
+                await self.move("workers_started")
+            self._workers += 1
+        try:
+            return await self._parts.workers.delegate(self, CallId(call_id), title=title, task=task, budget=budget)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._worker_done()
+
+    async def _worker_done(self) -> None:
+        async with self._delegating:
+            self._workers -= 1
+            if self._workers == 0 and self._log.summary.state == "awaiting_workers":
+                await self.move("workers_done")
+
+    # ---- the world ------------------------------------------------------------------------------------------------------
 
     async def executor(self) -> Executor:
-        return await self._kernel.executor()
+        return await self._parts.kernel.executor()
 
     def side_file(self, name: str) -> tuple[Path, str]:
         """The second is the path below ``/pernix/api/``."""
-        return self._kernel.side_file(name)
+        return self._parts.kernel.side_file(name)
 
-    def _as_stopped(self, event: Event) -> Event:
-        """A turn that is cancelled because the server stops was interrupted, not cancelled."""
-        if self._log.around.stopping and isinstance(event, TurnFinished) and event.code is TerminalCode.CANCELLED:
-            return msgspec.structs.replace(event, code=TerminalCode.INTERRUPTED, detail=STOPPED)
-        return event
+    def _ended(self, event: Event) -> Event:
+        """A turn that is cancelled for another reason than the user's wish says which."""
+        if not isinstance(event, TurnFinished) or event.code is not TerminalCode.CANCELLED:
+            return event
+        ending = self.ending
+        if ending is None and self._log.around.stopping:
+            ending = Ending(code=TerminalCode.INTERRUPTED, detail=STOPPED)
+        if ending is None:
+            return event
+        return msgspec.structs.replace(event, code=ending.code, detail=ending.detail)

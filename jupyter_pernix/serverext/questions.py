@@ -1,30 +1,39 @@
-"""Questions to a person: a row in the log before they are on a screen, answered once, checked against that log."""
+"""Questions to a person: a row in the log before they are on a screen, answered once, checked against that log.
+
+A question outlives the server that asked it: when that ends, its turn goes on waiting in the log, and the next server takes the
+answer under the same id.
+"""
+
+from collections.abc import Callable
 
 import anyio
 
 from ..errors import Conflict, InvalidInput
 from ..events import ApprovalRequested, ApprovalResolved
 from ..ids import ApprovalId, CallId, TurnId, new_approval_id
-from ..records import ApprovalAnswer, ApprovalChoice
+from ..records import ApprovalAnswer, ApprovalChoice, ApprovalView, SessionState
 from .session_log import SessionLog
 
 
 class Question:
-    """An approval that a turn waits for; ``asker`` takes its answer."""
+    """An approval that a turn waits for; ``asker`` takes its answer. ``carried`` false: its turn is carried on once it is answered."""
 
-    def __init__(self, asker: "Questions", event: ApprovalRequested) -> None:
+    def __init__(self, asker: "Questions", event: ApprovalRequested, *, carried: bool) -> None:
         self.asker = asker
         self.event = event
+        self.carried = carried
         self.answer: ApprovalAnswer | None = None
         self.answered = anyio.Event()
 
 
 class Questions:
-    """Those of one session. ``open_`` is shared by all sessions, so that an answer finds its question by id."""
+    """Those of one session. ``open_`` is shared by all sessions, so that an answer finds its question by id. ``go_on`` carries on a
+    turn that nobody carries yet."""
 
-    def __init__(self, log: SessionLog, open_: dict[ApprovalId, Question]) -> None:
+    def __init__(self, log: SessionLog, open_: dict[ApprovalId, Question], *, go_on: Callable[[TurnId], None]) -> None:
         self.log = log
         self._open = open_
+        self._go_on = go_on
 
     async def ask(
         self, turn_id: TurnId, *, call_id: str, question: str, detail: str, choices: list[ApprovalChoice]
@@ -40,21 +49,59 @@ class Questions:
             choices=choices,
         )
         # Known before it is stored: whoever sees it on the stream may answer at once.
-        waiting = self._open[event.approval_id] = Question(self, event)
+        waiting = self._open[event.approval_id] = Question(self, event, carried=True)
         try:
             await self.log.move("approval_requested", event, turn_id=turn_id)
+        except BaseException:
+            self._open.pop(event.approval_id, None)
+            await self._close(event)
+            raise
+        return await self._wait(waiting)
+
+    async def ask_again(self, call_id: str) -> ApprovalAnswer | None:
+        """The answer to what was asked about this call before its turn was reopened, waited for if need be; ``None``: nothing was."""
+        call = (await self.log.fold()).call(CallId(call_id))
+        if call is None or call.approval is None:
+            return None
+        if call.approval.choice is not None:
+            return ApprovalAnswer(choice=call.approval.choice, text=call.approval.text)
+        waiting = self._open.get(call.approval.approval_id)
+        if waiting is None:
+            waiting = self.restore(call.approval)
+        waiting.carried = True
+        return await self._wait(waiting)
+
+    def restore(self, approval: ApprovalView) -> Question:
+        """A question that an earlier server left open can be answered, under the same id."""
+        event = ApprovalRequested(
+            session_id=approval.session_id,
+            turn_id=approval.turn_id,
+            call_id=approval.call_id,
+            approval_id=approval.approval_id,
+            question=approval.question,
+            detail=approval.detail,
+            choices=approval.choices,
+        )
+        question = self._open[event.approval_id] = Question(self, event, carried=False)
+        return question
+
+    async def _wait(self, waiting: Question) -> ApprovalAnswer:
+        try:
             await waiting.answered.wait()
         except BaseException:
-            if self._open.pop(event.approval_id, None) is not None and await self._is_open(event.approval_id):
-                await self.log.append(self._resolved(event, ApprovalAnswer(choice="reject_once"), by="host"))
+            known = self._open.pop(waiting.event.approval_id, None) is not None
+            if known and not self.log.stays_waiting:
+                await self._close(waiting.event)
             raise
         assert waiting.answer is not None
         return waiting.answer
 
-    async def _is_open(self, approval_id: ApprovalId) -> bool:
+    async def _close(self, event: ApprovalRequested) -> None:
+        """Nobody waits for the answer any more."""
         with anyio.CancelScope(shield=True):
             fold = await self.log.fold()
-        return any(approval.approval_id == approval_id for approval in fold.open_approvals())
+        if any(approval.approval_id == event.approval_id for approval in fold.open_approvals()):
+            await self.log.append(self._resolved(event, ApprovalAnswer(choice="reject_once"), by="host"))
 
     async def answer(self, question: Question, answer: ApprovalAnswer, *, by: str) -> None:
         """Store the answer, then let the turn go on.
@@ -70,10 +117,13 @@ class Questions:
         try:
             await self.log.move("approval_resolved", self._resolved(event, answer, by=by), turn_id=event.turn_id)
         except BaseException:
-            self._open[event.approval_id] = question
+            if self.log.summary.state is SessionState.AWAITING_USER:
+                self._open[event.approval_id] = question
             raise
         question.answer = answer
         question.answered.set()
+        if not question.carried:
+            self._go_on(event.turn_id)
 
     def _resolved(self, event: ApprovalRequested, answer: ApprovalAnswer, *, by: str) -> ApprovalResolved:
         return ApprovalResolved(

@@ -23,6 +23,7 @@ from .endpoints import Endpoints
 from .incell import InCellExecutions
 from .kernels import LazyKernels
 from .local import Local
+from .reaper import Reaper
 from .run_notebooks import RunNotebooks
 from .sessions import Sessions, resolved_root
 from .side_files import SideFiles
@@ -132,6 +133,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
             side_files=SideFiles(data_folder / "side"),
             kernels=kernels,
             carry=options.carry or turns.carry,
+            instructions_folder=options.config_folder,
             write_record=RunNotebooks(kernels).write,
             tasks=tasks,
         )
@@ -141,6 +143,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
         _write_server_file(data_folder / "server.json", options, root)
         stack.callback((data_folder / "server.json").unlink, missing_ok=True)
         start_guarded(tasks, sessions.write_records, interrupted)
+        start_guarded(tasks, Reaper(around, lambda: sessions.live).run)
         if settings.discover and endpoints.never_looked:
             start_guarded(tasks, endpoints.discover)
         try:

@@ -1,6 +1,8 @@
-"""One live session: its queue of turns. Its log, its questions, its kernel and its record have files of their own.
+"""One live session: its queue of turns, and what the user may do to them. Its log, its questions, its kernel, its record, its pauses
+and the turn that runs have files of their own.
 
-Rule: a turn that ends in any way is closed in the log before the next one begins.
+Rules: a turn that ends in any way is closed in the log before the next one begins; a turn that an earlier server left waiting for a
+person goes before those queued behind it.
 """
 
 import logging
@@ -8,68 +10,111 @@ from collections import deque
 
 import anyio
 
-from ..errors import Conflict, NotFound, PernixError, StoreError
-from ..events import Event, SessionRenamed, SessionStateChanged, Stored, TurnFinished, TurnSubmitted
+from ..errors import Conflict, NotFound, PernixError
+from ..events import (
+    Event,
+    ProblemNoticed,
+    SessionRenamed,
+    SessionStateChanged,
+    Stored,
+    TurnEdited,
+    TurnFinished,
+    TurnSubmitted,
+)
 from ..ids import ApprovalId, SessionId, TurnId, new_turn_id
-from ..records import Origin, SessionState, TerminalCode, TurnAccepted, Usage
+from ..records import ApprovalView, Origin, SessionState, TerminalCode, TurnAccepted, TurnCreate, Usage
 from . import naming
 from .background import start_guarded
-from .closing import closing_events
-from .host import STOPPED, Host, QueuedTurn
+from .going_on import request_to_go_on
+from .host import Ending, Host, Parts, QueuedTurn, Workers
+from .live_turn import LiveTurn, end_turn
+from .pauses import Pauses
 from .questions import Question, Questions
 from .session_kernel import SessionKernel
 from .session_log import SessionLog
 from .session_record import SessionRecord
+from .session_title import give_title
 from .surroundings import Surroundings
 
 log = logging.getLogger(__name__)
 
-_CLOSE_AGAIN_SECONDS = 2.0
 _NOT_BEGUN = "the server was stopped before this turn began"
 _WITHDRAWN = "withdrawn before it began"
-_GO_ON = (
-    "Go on with the previous request: its turn was interrupted before it was finished. "
-    "Look at what has been done so far and do the rest."
-)
+_STOPPED_BY_USER = Ending(code=TerminalCode.CANCELLED, detail="The user stopped the turn.")
+_RUNNING = "a turn is running or waiting already"
 
 
 class Session:
     """One durable conversation, live in this process."""
 
-    def __init__(self, session_id: SessionId, around: Surroundings, questions: dict[ApprovalId, Question]) -> None:
+    def __init__(
+        self, session_id: SessionId, around: Surroundings, questions: dict[ApprovalId, Question], workers: Workers
+    ) -> None:
         self.session_id = session_id
         self.around = around
         self.log = SessionLog(session_id, around)
-        self.questions = Questions(self.log, questions)
         self.kernel = SessionKernel(self.log)
         self.record = SessionRecord(self.log)
+        self.questions = Questions(self.log, questions, go_on=self._go_on)
+        self.pauses = Pauses(self.log)
+        self.parts = Parts(
+            log=self.log,
+            questions=self.questions,
+            kernel=self.kernel,
+            record=self.record,
+            pauses=self.pauses,
+            workers=workers,
+        )
+        self.live: LiveTurn | None = None
+        self.moved_at = self.used_at = around.clock.monotonic()
+        """The clock's time of the last change of state, and of the last use of any kind."""
         self._submitting = anyio.Lock()
         self._queue: deque[QueuedTurn] = deque()
-        self._active = False
-        self._settled = False
-        self._current: QueuedTurn | None = None
-        self._scope: anyio.CancelScope | None = None
+        self._waiting: QueuedTurn | None = None
+        self._runner: object | None = None
+        self._compacting: anyio.CancelScope | None = None
+        self._title_tried = False
+        self._ends: dict[TurnId, anyio.Event] = {}
 
     @property
     def busy(self) -> bool:
-        """A turn runs or waits. It is over once the session is idle, though its task may still be tidying up."""
-        return bool(self._queue) or (self._active and not self._settled)
+        """Work goes on, or a turn waits for its place. It is over once the session is idle, though its task may still be tidying up."""
+        running = self.live is not None and not self.live.settled
+        return bool(self._queue) or running or self._compacting is not None
+
+    @property
+    def waits(self) -> bool:
+        """A turn that an earlier server began waits for a person."""
+        return self._waiting is not None
+
+    @property
+    def attended(self) -> bool:
+        """A task of this process works on it."""
+        return self._runner is not None
 
     def saw(self, stored: Stored) -> None:
         """A committed event of this session, in order."""
-        event = stored.event
-        if isinstance(event, SessionStateChanged) and event.after is SessionState.IDLE_READY:
-            self._settled = self._current is not None and event.turn_id == self._current.turn_id
+        event, live, now = stored.event, self.live, self.around.clock.monotonic()
+        self.used_at = now
+        if isinstance(event, SessionStateChanged):
+            self.moved_at = now
+        if live is not None:
+            live.alive()
+            if getattr(event, "turn_id", None) == live.turn_id:
+                if isinstance(event, TurnFinished):
+                    live.code = event.code
+                if isinstance(event, SessionStateChanged):
+                    live.settled = event.after is SessionState.IDLE_READY
         self.log.saw(stored)
 
     def forget_fold(self) -> None:
         """Free the memory; the next ``fold`` reads the log again."""
-        if not self._active:
+        if self._runner is None:
             self.log.forget_fold()
 
     # ---- turns ----------------------------------------------------------------------------------------------------------
 
-    async def submit(self, text: str, *, origin: Origin, can_ask: bool) -> TurnAccepted:
+    async def submit(self, wanted: TurnCreate) -> TurnAccepted:
         """Store the user's message and queue its turn; a session without a title gets one from it.
 
         :raises Conflict: if the session is archived
@@ -80,13 +125,19 @@ class Session:
             if self.around.stopping:
                 raise Conflict("the server is stopping")
             turn_id = new_turn_id()
-            submitted = TurnSubmitted(session_id=self.session_id, turn_id=turn_id, text=text, origin=origin)
+            submitted = TurnSubmitted(
+                session_id=self.session_id,
+                turn_id=turn_id,
+                text=wanted.text,
+                origin=wanted.origin,
+                can_ask=wanted.can_ask,
+                budget=wanted.budget,
+            )
             async with self.around.naming:
-                stored = await self.log.append(submitted, *self._first_title(text))
-            self._queue.append(QueuedTurn(turn_id=turn_id, can_ask=can_ask))
-            if not self._active:
-                self._active = True
-                start_guarded(self.around.tasks, self._run_queue)
+                stored = await self.log.append(submitted, *self._first_title(wanted.text))
+            self._ends[turn_id] = anyio.Event()
+            self._queue.append(QueuedTurn(turn_id=turn_id, can_ask=wanted.can_ask))
+            self._start()
             return TurnAccepted(turn_id=turn_id, seq=stored[0].seq)
 
     def _first_title(self, text: str) -> list[Event]:
@@ -97,19 +148,69 @@ class Session:
         path = summary.record_path
         if summary.turns == 0:
             path = self.record.free_path(summary.space_root, title)
-        return [SessionRenamed(session_id=self.session_id, title=title, record_path=path)]
+        return [SessionRenamed(session_id=self.session_id, title=title, record_path=path, by="host")]
+
+    async def wait_end(self, turn_id: TurnId) -> None:
+        """Until this turn, which was submitted here, has ended in the log."""
+        end = self._ends.get(turn_id)
+        if end is not None:
+            await end.wait()
+
+    async def edit(self, turn_id: TurnId, text: str) -> TurnAccepted:
+        """Give a message that still waits for its turn another text.
+
+        :raises NotFound: if the session has no such turn
+        :raises Conflict: if the turn has begun, or ended
+        """
+        async with self._submitting:
+            if any(queued.turn_id == turn_id for queued in self._queue):
+                edited = TurnEdited(session_id=self.session_id, turn_id=turn_id, text=text)
+                stored = await self.log.append(edited)
+                return TurnAccepted(turn_id=turn_id, seq=stored[0].seq)
+        turn = (await self.log.fold()).turn(turn_id)
+        if turn is None:
+            raise NotFound("turn", turn_id)
+        raise Conflict("the turn has ended" if turn.code is not None else "the turn has begun")
 
     async def resume(self, *, origin: Origin = "api") -> TurnAccepted:
-        """Submit a turn that goes on after the last one.
+        """Let a paused turn go on, take back a pause that was asked for, or submit a turn that goes on after the last one.
 
         :raises Conflict: if there is nothing to go on with
         """
-        turns = (await self.log.fold()).view.turns
+        current = self._current
+        if current is not None and (self.pauses.wanted or self.log.summary.state is SessionState.PAUSED):
+            seq = await self.pauses.resume(current.turn_id)
+            if self._waiting is not None and seq is not None:
+                self._go_on(current.turn_id)
+            return TurnAccepted(turn_id=current.turn_id, seq=seq or self.log.summary.last_seq)
+        view = (await self.log.fold()).view
+        turns = view.turns
         if turns and turns[-1].code is None:
-            raise Conflict("a turn is running or waiting already")
+            raise Conflict(_RUNNING)
         if not turns or turns[-1].code is TerminalCode.ANSWERED:
             raise Conflict("the last turn was not interrupted; there is nothing to go on with")
-        return await self.submit(_GO_ON, origin=origin, can_ask=True)
+        text = request_to_go_on(view, kernel_is_new=not self.kernel.started)
+        return await self.submit(TurnCreate(text=text, origin=origin))
+
+    async def pause(self) -> None:
+        """Ask the running turn to pause at its next step; asked again, it changes nothing.
+
+        :raises Conflict: if no turn runs
+        """
+        current = self._current
+        if current is None:
+            raise Conflict("no turn is running, so there is nothing to pause")
+        if self.log.summary.state is not SessionState.PAUSED:
+            await self.pauses.want(current.turn_id)
+
+    @property
+    def _current(self) -> QueuedTurn | None:
+        """The turn that runs, waits for a person, or is about to begin."""
+        if self.live is not None and not self.live.settled:
+            return self.live.host.turn
+        return self._waiting or (self._queue[0] if self._queue else None)
+
+    # ---- stopping -------------------------------------------------------------------------------------------------------
 
     async def cancel(self, turn_id: TurnId) -> None:
         """Stop a running turn, withdraw a waiting one; of one that is ending already, nothing.
@@ -121,9 +222,14 @@ class Session:
             if queued.turn_id == turn_id:
                 self._queue.remove(queued)
                 await self.log.append(self._ended(turn_id, TerminalCode.CANCELLED, _WITHDRAWN))
+                self._over(turn_id)
                 return
-        if self._current is not None and self._current.turn_id == turn_id and not self._settled:
-            await self._cancel_current(turn_id)
+        if self.live is not None and self.live.turn_id == turn_id and not self.live.settled:
+            self.pauses.wanted = False
+            await self.live.cancel()
+            return
+        if self._waiting is not None and self._waiting.turn_id == turn_id:
+            await self._cancel_waiting(turn_id)
             return
         turn = (await self.log.fold()).turn(turn_id)
         if turn is None:
@@ -131,81 +237,173 @@ class Session:
         if turn.code is not None:
             raise Conflict("the turn has ended")
 
-    async def _cancel_current(self, turn_id: TurnId) -> None:
+    async def stop(self) -> None:
+        """Stop whatever runs: the turn, or a compaction between turns. Messages that wait go on waiting for their turn.
+
+        :raises Conflict: if nothing runs
+        """
+        if self._compacting is not None:
+            with anyio.CancelScope(shield=True):
+                await self.log.move("cancel_asked")
+                self._compacting.cancel()
+        elif self.live is not None and not self.live.settled:
+            await self.cancel(self.live.turn_id)
+        elif self._waiting is not None:
+            await self.cancel(self._waiting.turn_id)
+        else:
+            raise Conflict("nothing is running")
+
+    async def _cancel_waiting(self, turn_id: TurnId) -> None:
+        self._waiting, self._runner = None, object()
+        self.pauses.wanted = False
+        self.questions.drop(turn_id)
         with anyio.CancelScope(shield=True):
-            async with self.log.moving:
-                if self._current is None or self._current.turn_id != turn_id or self._scope is None:
-                    return
-                before = self.log.summary.state
-                if before in (SessionState.FINALIZING, SessionState.CANCELLING):
-                    return
-                if before is not SessionState.IDLE_READY:
-                    await self.around.store.append([self.log.change("cancel_asked", turn_id)])
-                self._scope.cancel()
+            try:
+                await self.log.move("cancel_asked", turn_id=turn_id)
+                await end_turn(self.parts, turn_id, _STOPPED_BY_USER)
+            finally:
+                self._runner = None
+        self._start()
+
+    async def force(self, ending: Ending) -> None:
+        """End the turn without waiting for its task, let go of its kernel, and go on with the queue.
+
+        :raises StoreError: if the store does not take the end now
+        """
+        live = self.live
+        if live is None:
+            return
+        with anyio.CancelScope(shield=True):
+            await live.force(ending)
+        self._over(live.turn_id)
+        self.live, self._runner = None, None
+        start_guarded(self.around.tasks, self.kernel.release)
+        self._start()
+
+    async def sweep(self, ending: Ending) -> None:
+        """Make the session idle after its task has gone without doing so.
+
+        :raises StoreError: if the store does not take it now
+        """
+        turns = (await self.log.fold()).view.turns
+        open_ = [turn.turn_id for turn in turns if turn.code is None] or [turn.turn_id for turn in turns[-1:]]
+        for turn_id in open_:
+            await end_turn(self.parts, turn_id, ending)
+            self._over(turn_id)
 
     def _ended(self, turn_id: TurnId, code: TerminalCode, detail: str) -> TurnFinished:
         return TurnFinished(session_id=self.session_id, turn_id=turn_id, code=code, detail=detail, usage=Usage())
 
-    async def _run_queue(self) -> None:
-        try:
-            while self._queue:
-                self._current, self._settled = self._queue.popleft(), False
-                await self._carry(self._current)
-        finally:
-            self._active, self._current = False, None
-            left = [self._ended(turn.turn_id, TerminalCode.INTERRUPTED, _NOT_BEGUN) for turn in self._queue]
-            self._queue.clear()
-            if left:
-                await self.log.append(*left)
+    def _over(self, turn_id: TurnId) -> None:
+        end = self._ends.pop(turn_id, None)
+        if end is not None:
+            end.set()
 
-    async def _carry(self, queued: QueuedTurn) -> None:
-        """Carry the turn to its end; while the store cannot take its end, the session is busy with trying again."""
-        detail = "the turn was cancelled"
-        code = TerminalCode.CANCELLED
+    # ---- carrying -------------------------------------------------------------------------------------------------------
+
+    def restore(self, waiting: QueuedTurn, queued: list[QueuedTurn], questions: list[ApprovalView]) -> None:
+        """Take over from an earlier server: a turn that waits for a person, its question, and the turns behind it."""
+        self._waiting = waiting
+        self._queue.extend(queued)
+        for approval in questions:
+            self.questions.restore(approval)
+
+    def _go_on(self, turn_id: TurnId) -> None:
+        """Carry on with the turn that waited."""
+        waiting = self._waiting
+        if waiting is not None and waiting.turn_id == turn_id:
+            self._waiting = None
+            self._queue.appendleft(waiting)
+            self._start()
+
+    def _start(self) -> None:
+        if self._runner is None and self._waiting is None and self._queue:
+            self._runner = runner = object()
+            start_guarded(self.around.tasks, self._run_queue, runner)
+
+    async def _run_queue(self, runner: object) -> None:
         try:
-            with anyio.CancelScope() as self._scope:
-                history = await self.around.store.events(self.session_id)
-                await self.around.carry(self._host(queued), queued.turn_id, history)
-                code, detail = (
-                    TerminalCode.INTERNAL_ERROR,
-                    "the end of this turn could not be stored when it came; what was stored before is kept",
+            while self._runner is runner:
+                async with self._submitting:
+                    if not self._queue:
+                        break
+                    live = self.live = LiveTurn(self._queue.popleft(), self.parts)
+                await live.carry()
+                if self._runner is runner:
+                    self._over(live.turn_id)
+                    self._after(live)
+        finally:
+            if self._runner is runner:
+                left_waiting = self.live is not None and self.live.host.detached
+                self.live, self._runner = None, None
+                await self._drop_queue(left_waiting=left_waiting)
+
+    def _after(self, live: LiveTurn) -> None:
+        if not self._queue:
+            self.pauses.wanted = False
+        wanted = live.code is TerminalCode.ANSWERED and not self._title_tried and not self.around.stopping
+        if wanted and self.around.title is not None:
+            self._title_tried = True
+            start_guarded(self.around.tasks, give_title, self.log, self.around.title)
+
+    async def _drop_queue(self, *, left_waiting: bool) -> None:
+        """What is still queued when the server stops has no turn any more, unless it waits behind one that goes on in the next server."""
+        if left_waiting and self.around.stopping:
+            return
+        left = [self._ended(turn.turn_id, TerminalCode.INTERRUPTED, _NOT_BEGUN) for turn in self._queue]
+        self._queue.clear()
+        if left:
+            await self.log.append(*left)
+
+    # ---- compaction -----------------------------------------------------------------------------------------------------
+
+    async def compact(self) -> None:
+        """Begin to make the conversation shorter for the model; turns that are submitted meanwhile wait.
+
+        :raises Conflict: if a turn runs or waits
+        """
+        async with self._submitting:
+            if self.busy or self.waits or self._runner is not None:
+                raise Conflict(
+                    "a turn is running or waiting; it makes the conversation shorter by itself when that is needed"
                 )
-        except StoreError as exc:
-            code, detail = TerminalCode.INTERNAL_ERROR, str(exc)
-            log.error("session %s: %s", self.session_id, exc)
-        except Exception as exc:  # The edge of a turn: the session lives on.
-            code, detail = TerminalCode.INTERNAL_ERROR, f"an error inside jupyter_pernix: {exc!r}"
-            log.exception("session %s: turn %s failed", self.session_id, queued.turn_id)
-        finally:
-            self._scope = None
-            with anyio.CancelScope(shield=True):
-                closed = await self._close(queued.turn_id, code=code, detail=detail)
-        while not closed:
-            await anyio.sleep(_CLOSE_AGAIN_SECONDS)
-            closed = await self._close(queued.turn_id, code=code, detail=detail)
+            if self.log.summary.turns == 0:
+                raise Conflict("there is no conversation yet that could be made shorter")
+            self._runner = runner = object()
+            self._compacting = anyio.CancelScope()
+            try:
+                await self.log.move("compaction_started")
+            except BaseException:
+                self._runner = self._compacting = None
+                raise
+            start_guarded(self.around.tasks, self._compact, runner, self._compacting)
 
-    def _host(self, queued: QueuedTurn) -> Host:
-        return Host(queued, log=self.log, questions=self.questions, kernel=self.kernel, record=self.record)
-
-    async def _close(self, turn_id: TurnId, *, code: TerminalCode, detail: str) -> bool:
-        """End in the log what the turn left open, if it did; after a turn that ended well this does nothing. False: the store does
-        not take it now."""
+    async def _compact(self, runner: object, scope: anyio.CancelScope) -> None:
+        said = ""
+        hint = ""
         try:
-            turn = (await self.log.fold()).turn(turn_id)
-            assert turn is not None
-            self.questions.drop(turn_id)
-            if self.around.stopping and code is TerminalCode.CANCELLED:
-                code, detail = TerminalCode.INTERRUPTED, STOPPED
-            events = closing_events(self.session_id, turn, code=code, detail=detail, execution="cancelled")
-            state = self.log.summary.state
-            if events:
-                await self.log.append(*events)
-                await self.record.write()
-            if state is not SessionState.IDLE_READY:
-                await self.log.move("recovered", turn_id=turn_id)
-        except StoreError as exc:
-            log.error("session %s: turn %s could not be closed: %s", self.session_id, turn_id, exc)
-            return False
-        except PernixError:
-            log.exception("session %s: turn %s could not be closed", self.session_id, turn_id)
-        return True
+            with scope:
+                said = await self._compacted()
+        except PernixError as exc:
+            said = f"The conversation could not be made shorter: {exc}"
+            hint = str(getattr(exc, "hint", ""))
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._end_compaction(said, hint)
+        await self._run_queue(runner)
+
+    async def _compacted(self) -> str:
+        """What there is to say about it beside its own event."""
+        if self.around.compact is None:
+            return "There is no model that could make the conversation shorter."
+        host = Host(QueuedTurn(turn_id=TurnId(""), can_ask=False), self.parts, alive=lambda: None)
+        history = await self.around.store.events(self.session_id)
+        shorter = await self.around.compact(host, history)
+        return "" if shorter else "There was nothing that could be left out of the conversation yet."
+
+    async def _end_compaction(self, said: str, hint: str) -> None:
+        if said:
+            await self.log.append(ProblemNoticed(session_id=self.session_id, turn_id=None, text=said, hint=hint))
+        cancelled = self.log.summary.state is SessionState.CANCELLING
+        await self.log.move("turn_ended" if cancelled else "settled")
+        self._compacting = None

@@ -20,6 +20,11 @@ class SessionKernel:
         self._executor_for = ""
         self._lock = anyio.Lock()
 
+    @property
+    def started(self) -> bool:
+        """There is one, with whatever earlier code left in its memory."""
+        return self._executor is not None
+
     async def executor(self) -> Executor:
         """The session's kernel; started on first use, and again after the session was given another kernel.
 

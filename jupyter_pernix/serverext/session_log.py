@@ -16,7 +16,7 @@ from ..errors import Conflict, InvalidTransition
 from ..events import Event, SessionStateChanged, Stored
 from ..fold import SessionFold
 from ..ids import SessionId, TurnId
-from ..records import SessionSummary
+from ..records import SessionState, SessionSummary
 from .surroundings import Surroundings
 
 log = logging.getLogger(__name__)
@@ -39,6 +39,14 @@ class SessionLog:
         summary = self.around.store.summary(self.session_id)
         assert summary is not None
         return summary
+
+    @property
+    def stays_waiting(self) -> bool:
+        """The server stops, and this session waits for a person: the next server finds it so, and goes on with it. A worker does not:
+        the turn that it works for ends."""
+        summary = self.summary
+        waits = summary.state in (SessionState.AWAITING_USER, SessionState.PAUSED)
+        return self.around.stopping and waits and summary.parent is None
 
     @property
     def space(self) -> Path:

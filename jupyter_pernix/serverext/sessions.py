@@ -2,10 +2,23 @@
 
 import logging
 import os
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
 
 from ..errors import Conflict, InvalidInput, NotFound
-from ..events import Event, SessionArchived, SessionConfigured, SessionCreated, SessionRenamed, Stored
+from ..events import (
+    Event,
+    SessionArchived,
+    SessionConfigured,
+    SessionCreated,
+    SessionRenamed,
+    Stored,
+    TurnSubmitted,
+)
 from ..fold import SessionFold
 from ..ids import ApprovalId, SessionId, TurnId, new_session_id
 from ..records import (
@@ -17,13 +30,15 @@ from ..records import (
     SessionView,
     TurnAccepted,
     TurnCreate,
+    TurnPatch,
 )
 from . import naming
 from .background import start_guarded
-from .closing import recovery_events
+from .host import Host, QueuedTurn
 from .questions import Question
 from .session import Session
 from .surroundings import Surroundings
+from .workers import WorkerSessions
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +54,7 @@ class Sessions:
         self.around = around
         self._live: dict[SessionId, Session] = {}
         self._questions: dict[ApprovalId, Question] = {}
+        self._workers = WorkerSessions(around, self._open_worker)
 
     def saw(self, group: list[Stored]) -> None:
         """For the store: what was committed, in order."""
@@ -49,10 +65,29 @@ class Sessions:
 
     # ---- reading --------------------------------------------------------------------------------------------------------
 
-    def listed(self, *, archived: bool | None = False) -> list[SessionSummary]:
-        """Newest first; ``archived`` ``None``: all."""
+    @property
+    def live(self) -> Iterable[Session]:
+        """Those that have been used in this process."""
+        return self._live.values()
+
+    def listed(
+        self, *, archived: bool | None = False, parent: SessionId | None = None, workers: bool = False
+    ) -> list[SessionSummary]:
+        """Newest first; ``archived`` ``None``: all. Workers only with ``workers``, or those of one ``parent``. The questions of a
+        session's workers count as its own."""
+        summaries = self.around.store.summaries()
+        asked = Counter[SessionId]()
+        for summary in summaries:
+            if summary.parent is not None and summary.open_approvals:
+                asked[summary.parent] += summary.open_approvals
         return [
-            summary for summary in self.around.store.summaries() if archived is None or summary.archived is archived
+            replace(summary, open_approvals=summary.open_approvals + asked[summary.session_id])
+            if summary.session_id in asked
+            else summary
+            for summary in summaries
+            if (archived is None or summary.archived is archived)
+            and (workers or parent is not None or summary.parent is None)
+            and (parent is None or summary.parent == parent)
         ]
 
     def summary(self, session_id: SessionId) -> SessionSummary:
@@ -67,41 +102,65 @@ class Sessions:
         return (await self._session(session_id).log.fold()).view
 
     async def approvals(self, session_id: SessionId | None = None) -> list[ApprovalView]:
-        """Questions that wait for an answer, oldest first."""
+        """Questions that wait for an answer, oldest first; with a session's own those of its workers."""
+        if session_id is not None:
+            self.summary(session_id)
         found: list[ApprovalView] = []
-        for summary in [self.summary(session_id)] if session_id is not None else self.listed(archived=None):
-            if summary.open_approvals:
+        for summary in self.around.store.summaries():
+            wanted = session_id is None or session_id in (summary.session_id, summary.parent)
+            if wanted and summary.open_approvals:
                 found += (await self._session(summary.session_id).log.fold()).open_approvals()
         return sorted(found, key=lambda approval: approval.requested_at)
 
     @property
     def busy(self) -> int:
-        """How many sessions have a turn that runs or waits."""
-        return sum(session.busy for session in self._live.values())
+        """How many sessions have a turn that runs or waits for its place. One that an earlier server left waiting for a person needs
+        no server until it is answered."""
+        return sum(session.busy and not session.waits for session in self._live.values())
 
     # ---- changing -------------------------------------------------------------------------------------------------------
 
     async def create(self, wanted: SessionCreate) -> SessionSummary:
         """:raises InvalidInput: if the space is not a folder below the server's root, or a name is too long"""
         space_root = self._space_root(wanted.space_root)
-        title = self._title(wanted.title)
+        session = await self._created(
+            title=self._title(wanted.title),
+            space_root=space_root,
+            mode=wanted.mode or self.around.settings.mode,
+            endpoint=wanted.endpoint or None,
+            kernel_name=wanted.kernel_name,
+            place=wanted.place,
+            origin=wanted.origin,
+            budget=wanted.budget,
+        )
+        return self.summary(session.session_id)
+
+    async def _created(self, *, title: str, space_root: str, parent: SessionId | None = None, **fields: Any) -> Session:
         session_id = new_session_id()
-        session = Session(session_id, self.around, self._questions)
+        session = Session(session_id, self.around, self._questions, self._workers)
         async with self.around.naming:
+            path = session.record.free_path(space_root, title or "session")
             created = SessionCreated(
-                session_id=session_id,
-                title=title,
-                space_root=space_root,
-                record_path=session.record.free_path(space_root, title or "session"),
-                mode=wanted.mode or self.around.settings.mode,
-                endpoint=wanted.endpoint or None,
-                kernel_name=wanted.kernel_name,
-                place=wanted.place,
-                origin=wanted.origin,
+                session_id=session_id, title=title, space_root=space_root, record_path=path, parent=parent, **fields
             )
             await session.log.append(created)
             self._live[session_id] = session
-        return self.summary(session_id)
+        return session
+
+    async def _open_worker(self, host: Host, title: str) -> Session:
+        """A session that does a part of another's work: in its folder, with its mode and its kernelspec."""
+        parent = self.summary(host.session_id)
+        return await self._created(
+            title=title,
+            space_root=parent.space_root,
+            mode=parent.mode,
+            endpoint=parent.endpoint,
+            kernel_name=parent.kernel_name,
+            place="own",
+            origin="api",
+            budget=None,
+            parent=parent.session_id,
+        )
 
     async def patch(self, session_id: SessionId, wanted: SessionPatch) -> SessionSummary:
         """:raises Conflict: if a session is archived while a turn runs or waits"""
@@ -110,17 +169,19 @@ class Sessions:
         events: list[Event] = []
         if wanted.title is not None and wanted.title != summary.title:
             events.append(SessionRenamed(session_id=session_id, title=self._title(wanted.title)))
-        if wanted.mode is not None or wanted.endpoint is not None or wanted.kernel_name is not None:
+        configured = (wanted.mode, wanted.endpoint, wanted.kernel_name, wanted.budget)
+        if any(value is not None for value in configured):
             events.append(
                 SessionConfigured(
                     session_id=session_id,
                     mode=wanted.mode,
                     endpoint=wanted.endpoint,
                     kernel_name=wanted.kernel_name,
+                    budget=wanted.budget,
                 )
             )
         if wanted.archived is not None and wanted.archived is not summary.archived:
-            if wanted.archived and session.busy:
+            if wanted.archived and (session.busy or session.waits):
                 raise Conflict("a turn is running or waiting; stop it before archiving the session")
             events.append(SessionArchived(session_id=session_id, archived=wanted.archived))
         if events:
@@ -131,15 +192,31 @@ class Sessions:
 
     async def submit(self, session_id: SessionId, wanted: TurnCreate) -> TurnAccepted:
         """:raises InvalidInput: if there is no text"""
-        if not wanted.text.strip():
-            raise InvalidInput("$.text", "the message is empty")
-        return await self._session(session_id).submit(wanted.text, origin=wanted.origin, can_ask=wanted.can_ask)
+        _check_text(wanted.text)
+        return await self._session(session_id).submit(wanted)
+
+    async def edit(self, session_id: SessionId, turn_id: TurnId, wanted: TurnPatch) -> TurnAccepted:
+        """:raises InvalidInput: if there is no text"""
+        _check_text(wanted.text)
+        return await self._session(session_id).edit(turn_id, wanted.text)
 
     async def resume(self, session_id: SessionId) -> TurnAccepted:
         return await self._session(session_id).resume()
 
+    async def pause(self, session_id: SessionId) -> SessionSummary:
+        await self._session(session_id).pause()
+        return self.summary(session_id)
+
+    async def compact(self, session_id: SessionId) -> SessionSummary:
+        await self._session(session_id).compact()
+        return self.summary(session_id)
+
     async def cancel(self, session_id: SessionId, turn_id: TurnId) -> None:
         await self._session(session_id).cancel(turn_id)
+
+    async def stop(self, session_id: SessionId) -> SessionSummary:
+        await self._session(session_id).stop()
+        return self.summary(session_id)
 
     async def answer(self, approval_id: ApprovalId, answer: ApprovalAnswer, *, by: str) -> ApprovalView:
         """Answer a question that is open in our own log.
@@ -161,18 +238,48 @@ class Sessions:
     # ---- start and stop -------------------------------------------------------------------------------------------------
 
     async def recover(self) -> list[SessionId]:
-        """Close what a previous server left open: turns without an end, and sessions that are not idle. Returns those sessions."""
+        """Bring each session that a previous server left behind to a legal state: idle, or still waiting for a person. Returns those
+        in which something was closed."""
         left = await self.around.store.unfinished()
+        if not left:
+            return []
+        # Imported here: it loads every tool, and most servers find nothing to settle.
+        from ..agent.recovery import settle
+
         events: list[Event] = []
-        for session_id, stored in left.items():
+        for session_id in left:
+            stored = await self.around.store.events(session_id)
             summary = self.around.store.summary(session_id)
-            if summary is not None:
-                turns = SessionFold.of(session_id, stored).view.turns
-                events += recovery_events(session_id, turns, summary.state)
+            if summary is None:
+                continue
+            closing = await settle(stored, self.around.root / summary.space_root)
+            events += closing
         await self.around.store.append(events)
-        if left:
-            log.warning("%d sessions were interrupted when the last server ended; they are idle now", len(left))
-        return list(left)
+        for session_id in left:
+            await self._keep(session_id)
+        closed = list(dict.fromkeys(event.session_id for event in events))
+        if closed:
+            log.warning("%d sessions were interrupted when the last server ended", len(closed))
+        return closed
+
+    async def _keep(self, session_id: SessionId) -> None:
+        """Take over a session that waits for a person."""
+        from ..agent.recovery import kept_turn
+
+        stored = await self.around.store.events(session_id)
+        fold = SessionFold.of(session_id, stored)
+        kept = kept_turn(fold.view)
+        if kept is None:
+            return
+        queued = [
+            QueuedTurn(turn_id=event.turn_id, can_ask=event.can_ask, reopened=event.turn_id == kept.turn_id)
+            for event in (each.event for each in stored)
+            if isinstance(event, TurnSubmitted) and _is_open(fold, event.turn_id)
+        ]
+        waiting = next(turn for turn in queued if turn.reopened)
+        self._session(session_id).restore(
+            waiting, [turn for turn in queued if turn is not waiting], fold.open_approvals()
+        )
 
     async def write_records(self, session_ids: list[SessionId]) -> None:
         for session_id in session_ids:
@@ -184,7 +291,7 @@ class Sessions:
         session = self._live.get(session_id)
         if session is None:
             self.summary(session_id)
-            session = self._live[session_id] = Session(session_id, self.around, self._questions)
+            session = self._live[session_id] = Session(session_id, self.around, self._questions, self._workers)
         else:
             self._live[session_id] = self._live.pop(session_id)
         for old in list(self._live.values())[:-_FOLDS_KEPT]:
@@ -210,6 +317,16 @@ class Sessions:
         if len(given) > _TITLE_LENGTH:
             raise InvalidInput("$.title", f"a title has at most {_TITLE_LENGTH} characters")
         return naming.plain_line(given)
+
+
+def _check_text(text: str) -> None:
+    if not text.strip():
+        raise InvalidInput("$.text", "the message is empty")
+
+
+def _is_open(fold: SessionFold, turn_id: TurnId) -> bool:
+    turn = fold.turn(turn_id)
+    return turn is not None and turn.code is None
 
 
 def resolved_root(path: str | Path) -> Path:

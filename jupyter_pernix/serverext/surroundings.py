@@ -8,10 +8,11 @@ from typing import Protocol
 import anyio
 from anyio.abc import TaskGroup
 
+from ..agent.clock import SystemClock
 from ..config import Settings
-from ..events import Stored
+from ..events import Event, Stored
 from ..ids import ExecutionId, SessionId, TurnId
-from ..ports import Executor, TurnHost
+from ..ports import Clock, Executor, TurnHost
 from ..records import OutputOp
 from .bus import Bus
 from .incell import InCellExecutions
@@ -26,6 +27,12 @@ OnLate = Callable[[ExecutionId, OutputOp], Awaitable[None]]
 
 Carry = Callable[[TurnHost, TurnId, Sequence[Stored]], Awaitable[object]]
 """Carries one submitted turn to its end; ``agent.run.Run`` behind a model, or a test's own function."""
+
+Compact = Callable[[TurnHost, Sequence[Stored]], Awaitable[bool]]
+"""Makes the conversation with this log shorter, between turns; false: there was nothing to gain."""
+
+Title = Callable[[SessionId, Sequence[Stored]], Awaitable[tuple[Sequence[Event], str | None]]]
+"""A title for the session with this log, and the events of the request that was made for it; ``None``: none could be had."""
 
 WriteRecord = Callable[[SessionId, Sequence[Stored], Path], None]
 """Writes the run notebook of a session's log to a path (blocking, atomic)."""
@@ -50,6 +57,11 @@ class Surroundings:
     carry: Carry
     write_record: WriteRecord
     tasks: TaskGroup
+    compact: Compact | None = None
+    title: Title | None = None
+    clock: Clock = field(default_factory=SystemClock)
+    instructions_folder: Path | None = None
+    """The user's own folder of instructions to the agent."""
     executions: InCellExecutions = field(default_factory=InCellExecutions)
     naming: anyio.Lock = field(default_factory=anyio.Lock)
     """Held while the path of a run notebook is chosen and stored, so that no two sessions choose the same."""

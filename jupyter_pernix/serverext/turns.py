@@ -1,16 +1,16 @@
-"""Carrying a turn with the real agent: find the session's model, then hand over to ``agent.run.Run``."""
+"""Carrying a turn with the real agent: find the session's models, then hand over to ``agent.run.Run``."""
 
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
 
 from ..config import Settings
 from ..errors import PernixError
-from ..events import ProblemNoticed, Stored, TurnFinished
-from ..ids import TurnId
+from ..events import ProblemNoticed, Stored, TurnFinished, TurnSubmitted
+from ..ids import SessionId, TurnId
 from ..ports import TurnHost
-from ..records import TerminalCode, Usage
+from ..records import Budget, TerminalCode, Usage
 from .endpoints import Endpoints
 from .store import EventStore
+from .worker_models import WorkerModels
 
 
 class AgentTurns:
@@ -22,18 +22,14 @@ class AgentTurns:
         self._settings = settings
 
     async def carry(self, host: TurnHost, turn_id: TurnId, log: Sequence[Stored]) -> None:
-        summary = self._store.summary(host.session_id)
-        assert summary is not None
-        async with AsyncExitStack() as stack:
-            try:
-                model = await stack.enter_async_context(self._endpoints.model(summary.endpoint or ""))
-            except PernixError as exc:
-                await self._without_model(host, turn_id, exc)
-                return
-            # Imported here: it loads every tool, and the first turn is early enough.
-            from ..agent.run import Run
+        # Imported here: it loads every tool, and the first turn is early enough.
+        from ..agent.run import Run
+        from ..agent.run_settings import RunSettings
 
-            await Run(host, turn_id, log, model, self._settings.budget, self._settings.deadlines).carry()
+        async with self._endpoints.models(self._endpoint(host.session_id)) as models:
+            used = WorkerModels(models) if host.is_worker else models
+            budget = _turn_budget(log, turn_id) or self._settings.budget
+            await Run(host, turn_id, log, used, RunSettings.of(self._settings, budget=budget)).carry()
 
     async def _without_model(self, host: TurnHost, turn_id: TurnId, exc: PernixError) -> None:
         hint = str(getattr(exc, "hint", "")) or "Choose another endpoint for this session, or add one."
@@ -50,3 +46,16 @@ class AgentTurns:
             )
         )
         await host.move("turn_ended")
+
+    def _endpoint(self, session_id: SessionId) -> str:
+        summary = self._store.summary(session_id)
+        assert summary is not None
+        return summary.endpoint or ""
+
+
+def _turn_budget(log: Sequence[Stored], turn_id: TurnId) -> Budget | None:
+    """As the message was submitted with; ``None``: the settings'."""
+    for stored in reversed(log):
+        if isinstance(stored.event, TurnSubmitted) and stored.event.turn_id == turn_id:
+            return stored.event.budget
+    return None

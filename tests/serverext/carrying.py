@@ -13,11 +13,13 @@ from jupyter_pernix.events import (
     ToolCallRequested,
     ToolCallStarted,
     TurnFinished,
+    TurnResumed,
     TurnStarted,
 )
+from jupyter_pernix.fold import SessionFold
 from jupyter_pernix.ids import CallId, TurnId, new_call_id, new_step_id
 from jupyter_pernix.ports import TurnHost
-from jupyter_pernix.records import Budget, TerminalCode, Usage
+from jupyter_pernix.records import Budget, TerminalCode, TurnView, Usage
 
 
 class Turn:
@@ -31,7 +33,23 @@ class Turn:
     def ids(self) -> dict[str, Any]:
         return {"session_id": self.host.session_id, "turn_id": self.turn_id}
 
+    @property
+    def view(self) -> TurnView:
+        """The turn as the log tells it up to now."""
+        turn = SessionFold.of(self.host.session_id, self.log).turn(self.turn_id)
+        assert turn is not None
+        return turn
+
+    @property
+    def reopened(self) -> bool:
+        """An earlier server began it."""
+        return self.view.started_at is not None
+
     async def start(self) -> None:
+        """Begin, or go on, as a Run does."""
+        if self.reopened:
+            await self.host.append(TurnResumed(**self.ids, text="the server was restarted"))
+            return
         await self.host.move("turn_started")
         await self.host.append(
             TurnStarted(

@@ -5,7 +5,7 @@ from typing import Any
 import anyio
 import pytest
 
-from jupyter_pernix.records import ApprovalChoice
+from jupyter_pernix.records import ApprovalChoice, CallView
 
 from .carrying import Told, Turn
 from .conftest import Serve
@@ -98,13 +98,33 @@ async def test_a_stopped_turn_takes_its_question_with_it(serve: Serve) -> None:
         assert (await server.get("/sessions"))[0]["open_approvals"] == 0
 
 
-async def test_a_question_of_a_stopped_server_is_closed_and_cannot_be_answered(serve: Serve) -> None:
+async def test_a_question_of_a_stopped_server_is_answered_in_the_next_under_the_same_id(serve: Serve) -> None:
     async with serve(carry=Told(ask)) as server:
-        session, _, approval = await asked(server)
-    async with serve(carry=Told(ask)) as server:
-        assert await server.get("/approvals") == []
+        session, turn, approval = await asked(server)
+        waiting = await server.submit(session, "and then this")
+        before = await server.log(session)
+
+    async def go_on(turn: Turn) -> None:
+        if turn.reopened:
+            (call,) = [item for item in turn.view.items if isinstance(item, CallView)]
+            answer = await turn.host.ask(call_id=call.call_id, question="?", detail="", choices=CHOICES)
+            await turn.end(call.call_id, answer.text)
+        await turn.say("done")
+
+    async with serve(carry=Told(go_on)) as server:
+        assert await server.log(session) == before, "a start adds nothing to a session that waits"
+        (open_,) = await server.get("/approvals")
+        assert (open_["approval_id"], open_["question"]) == (approval, "Run it?")
+        assert (await server.get("/"))["busy"] == 0
+        assert (await answered(server, approval, choice="allow_once", text="go"))[0] == 200
+        events = await server.wait(
+            session, lambda event: event["type"] == "turn.finished" and event["turn_id"] == waiting
+        )
+        assert [event["turn_id"] for event in events if event["type"] == "turn.finished"] == [turn, waiting]
+        assert [event["result"] for event in events if event["type"] == "tool_call.finished"] == ["go"]
+        assert len([event for event in events if event["type"] == "approval.requested"]) == 1
+        await server.wait(session, lambda event: event["type"] == "turn.finished", after=events[-1]["seq"] - 1)
         assert (await answered(server, approval, choice="allow_once"))[0] == 409
-        assert (await server.get(f"/sessions/{session}"))["state"] == "idle_ready"
 
 
 async def test_a_turn_knows_whether_anybody_can_answer(serve: Serve) -> None:

@@ -4,11 +4,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from support.story import SESSION, story
+from msgspec.structs import replace
+from support.story import APPROVAL, SESSION, TURN, story
 
+from jupyter_pernix.agent.closing import BEGUN, NOT_BEGUN, WORKER_LOST
+from jupyter_pernix.agent.recovery import settle
 from jupyter_pernix.events import (
+    ApprovalRequested,
     Event,
+    MessageCompleted,
+    SessionCreated,
     SessionStateChanged,
+    StepFinished,
+    StepStarted,
     Stored,
     ToolCallFinished,
     ToolCallRequested,
@@ -16,38 +24,49 @@ from jupyter_pernix.events import (
     TurnFinished,
     TurnSubmitted,
     Unknown,
+    WorkerReported,
+    WorkerSpawned,
 )
 from jupyter_pernix.fold import SessionFold
+from jupyter_pernix.ids import SessionId
 from jupyter_pernix.records import CallView, SessionState, SessionView, TerminalCode
-from jupyter_pernix.serverext.closing import BEGUN, NOT_BEGUN, recovery_events
 from jupyter_pernix.serverext.store import EventStore
 
 from .carrying import Told, echo
 from .conftest import Serve
 
 STORY = story()
+WAITING = {SessionState.AWAITING_USER, SessionState.PAUSED}
 
 
-def folded(log: Sequence[Stored], events: Sequence[Event]) -> SessionFold:
-    fold = SessionFold.of(SESSION, log)
-    for seq, event in enumerate(events, start=fold.view.last_seq + 1):
-        fold.add(Stored(seq=seq, recorded_at=log[-1].recorded_at, event=event))
-    return fold
+def grown(log: Sequence[Stored], events: Sequence[Event]) -> list[Stored]:
+    last = log[-1]
+    return [
+        *log,
+        *(Stored(seq=last.seq + n, recorded_at=last.recorded_at, event=event) for n, event in enumerate(events, 1)),
+    ]
 
 
 @pytest.mark.parametrize("length", range(1, len(STORY) + 1))
-def test_a_log_cut_anywhere_is_closed_and_closing_it_twice_changes_nothing(length: int) -> None:
+async def test_a_log_cut_anywhere_is_settled_and_settling_it_twice_changes_nothing(length: int, tmp_path: Path) -> None:
     log = STORY[:length]
-    left = SessionFold.of(SESSION, log).view
-    fold = folded(log, recovery_events(SESSION, left.turns, left.state))
+    settled = grown(log, await settle(log, tmp_path))
+    fold = SessionFold.of(SESSION, settled)
     view = fold.view
-    assert view.state is SessionState.IDLE_READY
-    assert fold.open_approvals() == []
-    assert [turn for turn in view.turns if turn.code is None] == []
     calls = [item for turn in view.turns for item in turn.items if isinstance(item, CallView)]
-    assert {call.status for call in calls} <= {"completed", "failed", "cancelled"}
+    if view.state in WAITING:
+        (open_,) = [turn for turn in view.turns if turn.code is None]
+        asked = [APPROVAL] if view.state is SessionState.AWAITING_USER else []
+        assert (open_.turn_id, [each.approval_id for each in fold.open_approvals()]) == (TURN, asked)
+    else:
+        assert view.state is SessionState.IDLE_READY
+        assert fold.open_approvals() == []
+        assert [turn for turn in view.turns if turn.code is None] == []
+        assert {call.status for call in calls} <= {"completed", "failed", "cancelled", "unknown"}
+    assert [call for call in calls if call.status == "in_progress"] == []
     assert [call for call in calls if call.execution is not None and call.execution.status is None] == []
-    assert recovery_events(SESSION, view.turns, view.state) == []
+    assert [call for call in calls if call.worker is not None and call.worker.code is None] == []
+    assert await settle(settled, tmp_path) == []
 
 
 def cut_after(kind: type, count: int = 1) -> list[Stored]:
@@ -56,35 +75,96 @@ def cut_after(kind: type, count: int = 1) -> list[Stored]:
     return STORY[: index + 1]
 
 
-def recovered(log: Sequence[Stored]) -> tuple[SessionView, list[Event]]:
-    left = SessionFold.of(SESSION, log).view
-    events = recovery_events(SESSION, left.turns, left.state)
-    return folded(log, events).view, events
+async def recovered(log: Sequence[Stored], space: Path) -> tuple[SessionView, list[Event]]:
+    events = await settle(log, space)
+    return SessionFold.of(SESSION, grown(log, events)).view, events
 
 
-def test_a_call_that_had_begun_failed_and_may_have_had_its_effect() -> None:
-    _, events = recovered(cut_after(ToolCallStarted))
+async def test_what_became_of_a_call_that_had_begun_is_not_known(tmp_path: Path) -> None:
+    _, events = await recovered(cut_after(ToolCallStarted), tmp_path)
     (call,) = [event for event in events if isinstance(event, ToolCallFinished)]
-    assert (call.status, call.result) == ("failed", BEGUN)
+    assert (call.status, call.result) == ("unknown", BEGUN)
 
 
-def test_a_call_that_had_not_begun_is_cancelled() -> None:
-    _, events = recovered(cut_after(ToolCallRequested))
+async def test_a_call_that_had_not_begun_is_cancelled(tmp_path: Path) -> None:
+    _, events = await recovered(cut_after(ToolCallRequested), tmp_path)
     (call,) = [event for event in events if isinstance(event, ToolCallFinished)]
     assert (call.status, call.result) == ("cancelled", NOT_BEGUN)
 
 
-def test_a_finished_call_stays_as_it_was() -> None:
+async def test_a_worker_that_ran_is_reported_as_interrupted(tmp_path: Path) -> None:
+    _, events = await recovered(cut_after(WorkerSpawned), tmp_path)
+    (report,) = [event for event in events if isinstance(event, WorkerReported)]
+    (call,) = [event for event in events if isinstance(event, ToolCallFinished)]
+    assert (report.code, report.answer) == (TerminalCode.INTERRUPTED, WORKER_LOST)
+    assert (call.status, call.result) == ("unknown", WORKER_LOST)
+
+
+async def test_a_worker_that_had_answered_did(tmp_path: Path) -> None:
+    log = cut_after(WorkerReported)
+    _, events = await recovered(log, tmp_path)
+    (call,) = [event for event in events if isinstance(event, ToolCallFinished)]
+    told = log[-1].event
+    assert isinstance(told, WorkerReported)
+    assert (call.status, call.result) == ("completed", told.answer)
+
+
+async def test_a_request_that_was_cut_off_is_given_up(tmp_path: Path) -> None:
+    _, events = await recovered(cut_after(StepStarted), tmp_path)
+    (step,) = [event for event in events if isinstance(event, StepFinished)]
+    assert step.finish_reason == "failed"
+
+
+async def test_a_finished_call_stays_as_it_was(tmp_path: Path) -> None:
     log = cut_after(ToolCallFinished)
     before = SessionFold.of(SESSION, log).view.turns[0].items
-    after = recovered(log)[0].turns[0].items
+    after = (await recovered(log, tmp_path))[0].turns[0].items
     assert after[: len(before)] == before
 
 
-def test_the_last_event_makes_the_session_idle_and_says_why() -> None:
-    _, events = recovered(cut_after(ToolCallStarted))
+async def test_the_last_event_makes_the_session_idle_and_says_why(tmp_path: Path) -> None:
+    _, events = await recovered(cut_after(ToolCallStarted), tmp_path)
     assert isinstance(events[-1], SessionStateChanged)
     assert (events[-1].reason, events[-1].after) == ("recovered", SessionState.IDLE_READY)
+
+
+def moved(before: SessionState, after: SessionState, reason: str) -> SessionStateChanged:
+    return SessionStateChanged(session_id=SESSION, turn_id=TURN, before=before, after=after, reason=reason)
+
+
+PROCESSING, FINALIZING, CANCELLING = SessionState.PROCESSING, SessionState.FINALIZING, SessionState.CANCELLING
+
+
+async def test_a_turn_that_was_about_to_end_with_its_answer_is_answered(tmp_path: Path) -> None:
+    said = cut_after(ToolCallFinished)
+    step = next(each.event for each in STORY if isinstance(each.event, MessageCompleted))
+    log = grown(said, [step, moved(PROCESSING, FINALIZING, "turn_ending")])
+    assert (await recovered(log, tmp_path))[0].turns[0].code is TerminalCode.ANSWERED
+    unsaid = grown(said, [moved(PROCESSING, FINALIZING, "turn_ending")])
+    assert (await recovered(unsaid, tmp_path))[0].turns[0].code is TerminalCode.INTERRUPTED
+
+
+async def test_a_turn_that_the_user_had_stopped_is_cancelled(tmp_path: Path) -> None:
+    log = grown(cut_after(ToolCallStarted), [moved(PROCESSING, CANCELLING, "cancel_asked")])
+    assert (await recovered(log, tmp_path))[0].turns[0].code is TerminalCode.CANCELLED
+    further = grown(log, [moved(CANCELLING, FINALIZING, "turn_ending")])
+    assert (await recovered(further, tmp_path))[0].turns[0].code is TerminalCode.CANCELLED
+
+
+async def test_a_file_that_was_written_right_before_the_end_is_known_to_be(tmp_path: Path) -> None:
+    *before, last = cut_after(ToolCallRequested)
+    assert isinstance(last.event, ToolCallRequested)
+    call = replace(last.event, tool="write_file", arguments={"path": "new.txt", "content": "hello\n"})
+    begun = ToolCallStarted(session_id=SESSION, turn_id=TURN, call_id=call.call_id)
+    log = grown([*before, replace(last, event=call)], [begun])
+    results = {}
+    for there in (False, True):
+        if there:
+            (tmp_path / "new.txt").write_text("hello\n")
+        view, _ = await recovered(log, tmp_path)
+        (item,) = [item for item in view.turns[0].items if isinstance(item, CallView)]
+        results[there] = (item.status, [change.path for change in item.files])
+    assert results == {False: ("failed", []), True: ("completed", ["new.txt"])}
 
 
 async def left_behind(path: Path, events: Sequence[Event | Unknown]) -> None:
@@ -134,8 +214,17 @@ async def test_recovering_again_after_a_second_crash_adds_nothing(serve: Serve, 
         assert (await server.get("/"))["last_seq"] - once <= 1, "at most the problem of a record that has no folder"
 
 
-def test_turns_that_ended_well_need_nothing() -> None:
-    view = SessionFold.of(SESSION, STORY).view
-    ended = [turn for turn in view.turns if turn.code is not None]
-    assert recovery_events(SESSION, ended, SessionState.IDLE_READY) == []
-    assert {turn.code for turn in ended} <= set(TerminalCode)
+async def test_turns_that_ended_well_need_nothing(tmp_path: Path) -> None:
+    idle = [index for index, each in enumerate(STORY) if getattr(each.event, "after", None) == "idle_ready"]
+    assert await settle(STORY[: idle[0] + 1], tmp_path) == []
+
+
+async def test_a_workers_question_does_not_outlive_its_server(tmp_path: Path) -> None:
+    index = len(cut_after(ApprovalRequested)) + 1
+    created = STORY[0].event
+    assert isinstance(created, SessionCreated)
+    child = replace(STORY[0], event=replace(created, parent=SessionId("ses_parent")))
+    log = [child, *STORY[1:index]]
+    assert SessionFold.of(SESSION, log).view.state is SessionState.AWAITING_USER
+    view, _ = await recovered(log, tmp_path)
+    assert (view.state, view.turns[0].code) == (SessionState.IDLE_READY, TerminalCode.INTERRUPTED)

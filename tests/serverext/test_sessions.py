@@ -1,12 +1,15 @@
 """Sessions and turns over HTTP, with turns that are told instead of thought."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import anyio
 import nbformat
 import pytest
 
+from jupyter_pernix.errors import StoreError
+from jupyter_pernix.events import Event, Stored
 from jupyter_pernix.fold import SessionFold
 from jupyter_pernix.ids import SessionId
 from jupyter_pernix.records import TerminalCode
@@ -172,7 +175,7 @@ async def test_a_carrying_that_breaks_ends_its_turn_and_leaves_the_session_usabl
         await server.submit(session, "one")
         events = await server.wait_idle(session)
         (call,), (end,) = of_type(events, "tool_call.finished"), of_type(events, "turn.finished")
-        assert (call["status"], "may have had its effect" in call["result"]) == ("failed", True)
+        assert (call["status"], "may have had its effect" in call["result"]) == ("unknown", True)
         assert end["code"] == "internal_error"
         assert "boom" in end["detail"]
         assert (await finished(server, session, await server.submit(session, "two")))["code"] == "answered"
@@ -181,8 +184,11 @@ async def test_a_carrying_that_breaks_ends_its_turn_and_leaves_the_session_usabl
 async def test_a_turn_whose_end_could_not_be_stored_ends_as_soon_as_it_can(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jupyter_pernix.serverext.session._CLOSE_AGAIN_SECONDS", 0.02)
+    monkeypatch.setattr("jupyter_pernix.serverext.live_turn._CLOSE_AGAIN_SECONDS", 0.02)
     release = anyio.Event()
+
+    async def refused(events: Sequence[Event]) -> list[Stored]:
+        raise StoreError("the disk is full", hint="make room on the disk")
 
     async def story(turn: Turn) -> None:
         await release.wait()
@@ -192,11 +198,11 @@ async def test_a_turn_whose_end_could_not_be_stored_ends_as_soon_as_it_can(
         turn = await server.submit(session, "one")
         await started(server, session, turn)
         store = (await server.extension.runtime()).store
-        await store._read(lambda cursor: cursor.execute("ALTER TABLE events RENAME TO away"))
-        release.set()
-        refused = await server.http.post("/sessions", json={})
-        assert (refused.status_code, "disk has room" in refused.json()["hint"]) == (503, True)
-        await store._read(lambda cursor: cursor.execute("ALTER TABLE away RENAME TO events"))
+        with monkeypatch.context() as broken:
+            broken.setattr(store, "append", refused)
+            release.set()
+            answer = await server.http.post("/sessions", json={})
+            assert (answer.status_code, answer.json()["hint"]) == (503, "make room on the disk")
         await server.wait_idle(session)
         assert (await finished(server, session, turn))["code"] == "internal_error"
         assert (await finished(server, session, await server.submit(session, "two")))["code"] == "answered"

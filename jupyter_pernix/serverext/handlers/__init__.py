@@ -23,6 +23,7 @@ from ...records import (
     SessionView,
     TurnAccepted,
     TurnCreate,
+    TurnPatch,
 )
 from ..routing import Route, Verb, pattern
 from .about import DocsHandler, DoctorHandler, OpenApiHandler
@@ -40,7 +41,17 @@ from .events import EventsHandler
 from .executions import FinishHandler, OutputsHandler, SideFileHandler
 from .info import Info, InfoHandler
 from .local import LocalHandler
-from .sessions import CancelHandler, ResumeHandler, SessionHandler, SessionsHandler, TurnsHandler
+from .sessions import (
+    CancelHandler,
+    CompactHandler,
+    PauseHandler,
+    ResumeHandler,
+    SessionHandler,
+    SessionsHandler,
+    StopHandler,
+    TurnHandler,
+    TurnsHandler,
+)
 from .stream import StreamHandler
 
 _AFTER = {
@@ -57,7 +68,11 @@ ROUTES: tuple[Route, ...] = (
             "get": Verb(
                 says="Sessions, newest first.",
                 gives=list[SessionSummary],
-                query={"archived": "false (default), true, or all"},
+                query={
+                    "archived": "false (default), true, or all",
+                    "parent": "only the workers of this session",
+                    "workers": "true: workers too",
+                },
             ),
             "post": Verb(says="Create a session.", status=201, takes=SessionCreate, gives=SessionSummary),
         },
@@ -68,7 +83,7 @@ ROUTES: tuple[Route, ...] = (
         verbs={
             "get": Verb(says="The whole session, folded from its log.", gives=SessionView),
             "patch": Verb(
-                says="Rename, archive, or set mode, endpoint, kernel.", takes=SessionPatch, gives=SessionSummary
+                says="Rename, archive, or set mode, endpoint, kernel, budget.", takes=SessionPatch, gives=SessionSummary
             ),
         },
     ),
@@ -85,15 +100,45 @@ ROUTES: tuple[Route, ...] = (
         },
     ),
     Route(
+        path="/sessions/{session_id}/turns/{turn_id}",
+        handler=TurnHandler,
+        verbs={
+            "patch": Verb(says="Change a message that still waits for its turn.", takes=TurnPatch, gives=TurnAccepted)
+        },
+    ),
+    Route(
         path="/sessions/{session_id}/turns/{turn_id}/cancel",
         handler=CancelHandler,
         verbs={"post": Verb(says="Stop a running turn; withdraw a waiting one.", status=202, gives=dict[str, Any])},
     ),
     Route(
+        path="/sessions/{session_id}/pause",
+        handler=PauseHandler,
+        verbs={"post": Verb(says="Pause the turn that runs at its next step.", status=202, gives=SessionSummary)},
+    ),
+    Route(
         path="/sessions/{session_id}/resume",
         handler=ResumeHandler,
         verbs={
-            "post": Verb(says="Submit a turn that goes on after an interrupted one.", status=202, gives=TurnAccepted)
+            "post": Verb(
+                says="Let a paused turn go on, or submit a turn that goes on after an interrupted one.",
+                status=202,
+                gives=TurnAccepted,
+            )
+        },
+    ),
+    Route(
+        path="/sessions/{session_id}/stop",
+        handler=StopHandler,
+        verbs={
+            "post": Verb(says="Stop what runs: the turn, or a compaction.", status=202, gives=SessionSummary),
+        },
+    ),
+    Route(
+        path="/sessions/{session_id}/compact",
+        handler=CompactHandler,
+        verbs={
+            "post": Verb(says="Make the conversation shorter for the model.", status=202, gives=SessionSummary),
         },
     ),
     Route(
@@ -122,7 +167,7 @@ ROUTES: tuple[Route, ...] = (
             "get": Verb(
                 says="Questions that wait for an answer, oldest first.",
                 gives=list[ApprovalView],
-                query={"session": "only this session's"},
+                query={"session": "only this session's and its workers'"},
             )
         },
     ),

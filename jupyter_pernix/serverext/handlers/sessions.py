@@ -5,7 +5,7 @@ from tornado import web
 
 from ...errors import InvalidInput
 from ...ids import SessionId, TurnId
-from ...records import SessionCreate, SessionPatch, TurnCreate
+from ...records import SessionCreate, SessionPatch, TurnCreate, TurnPatch
 from .base import PernixHandler
 
 _ARCHIVED = {None: False, "false": False, "true": True, "all": None}
@@ -18,7 +18,17 @@ class SessionsHandler(PernixHandler):
         archived = self.get_query_argument("archived", None)
         if archived not in _ARCHIVED:
             raise InvalidInput("query archived", "one of true, false, all")
-        self.answer((await self.runtime()).sessions.listed(archived=_ARCHIVED[archived]))
+        workers = self.get_query_argument("workers", "false")
+        if workers not in ("true", "false"):
+            raise InvalidInput("query workers", "true or false")
+        parent = self.get_query_argument("parent", None)
+        self.answer(
+            (await self.runtime()).sessions.listed(
+                archived=_ARCHIVED[archived],
+                parent=SessionId(parent) if parent else None,
+                workers=workers == "true",
+            )
+        )
 
     @web.authenticated
     @authorized
@@ -53,6 +63,15 @@ class TurnsHandler(PernixHandler):
         self.answer(await (await self.runtime()).sessions.submit(SessionId(session_id), wanted), status=202)
 
 
+class TurnHandler(PernixHandler):
+    @web.authenticated
+    @authorized
+    async def patch(self, session_id: str, turn_id: str) -> None:
+        wanted = self.record(TurnPatch)
+        sessions = (await self.runtime()).sessions
+        self.answer(await sessions.edit(SessionId(session_id), TurnId(turn_id), wanted))
+
+
 class CancelHandler(PernixHandler):
     @web.authenticated
     @authorized
@@ -66,3 +85,24 @@ class ResumeHandler(PernixHandler):
     @authorized
     async def post(self, session_id: str) -> None:
         self.answer(await (await self.runtime()).sessions.resume(SessionId(session_id)), status=202)
+
+
+class PauseHandler(PernixHandler):
+    @web.authenticated
+    @authorized
+    async def post(self, session_id: str) -> None:
+        self.answer(await (await self.runtime()).sessions.pause(SessionId(session_id)), status=202)
+
+
+class StopHandler(PernixHandler):
+    @web.authenticated
+    @authorized
+    async def post(self, session_id: str) -> None:
+        self.answer(await (await self.runtime()).sessions.stop(SessionId(session_id)), status=202)
+
+
+class CompactHandler(PernixHandler):
+    @web.authenticated
+    @authorized
+    async def post(self, session_id: str) -> None:
+        self.answer(await (await self.runtime()).sessions.compact(SessionId(session_id)), status=202)
