@@ -107,9 +107,10 @@ class _Call:
 
 @dataclass(kw_only=True)
 class _Record:
-    """What became of one form since the world was last changed."""
+    """What became of one form since the world was last changed; ``waited``: as many waits had ended at its last run."""
 
     version: int
+    waited: int = 0
     runs: int = 0
     failures: int = 0
     result: str = ""
@@ -128,6 +129,8 @@ class Guards:
     _rethought: bool = False
     _found: _Finding | None = None
     _version: int = 0
+    _waits: int = 0
+    _start: int = 0
     _declined: set[str] = field(default_factory=set[str])
     _records: dict[str, _Record] = field(default_factory=dict[str, _Record])
     _edits: set[str] = field(default_factory=set[str])
@@ -238,8 +241,8 @@ class Guards:
         return _Finding(model=known, person=f"The model asked for {what}: {call.name}.")
 
     def _failing_unchanged(self, call: _Call) -> _Finding | None:
-        record = self._records.get(call.form)
-        if record is None or record.version != self._version or record.failures < _FAILED_AGAIN_AT - 1:
+        record = self._record(call)
+        if record is None or record.failures < _FAILED_AGAIN_AT - 1:
             return None
         what = f"this call has failed {record.failures} times, and nothing was changed since"
         return _Finding(
@@ -248,19 +251,23 @@ class Guards:
         )
 
     def _seen_already(self, call: _Call) -> _Finding | None:
-        record = self._records.get(call.form)
-        if record is None or record.version != self._version or call.nature not in ("look", "check"):
-            return None
-        if record.runs < _LOOKS_AT - 1:
+        record = self._record(call)
+        if record is None or call.nature not in ("look", "check") or record.runs < _LOOKS_AT - 1:
             return None
         what = f"this call was carried out {record.runs} times already, and nothing was changed since"
         return _Finding(
             model=f"{what}.{self._known(call)}", person=f"The model repeated {call.name} although nothing had changed."
         )
 
+    def _record(self, call: _Call) -> _Record | None:
+        """What became of this call, if nothing was changed and nothing was waited for since."""
+        record = self._records.get(call.form)
+        fresh = record is not None and record.version == self._version and record.waited == self._waits
+        return record if fresh else None
+
     def _round(self, call: _Call) -> _Finding | None:
         longest = LONGEST_ROUND * (_WAITING_ROUNDS_AT + 1) + 1
-        forms = [one.form for one in self._calls[-longest:]]
+        forms = [one.form for one in self._calls[max(self._start, len(self._calls) - longest) :]]
         for size in range(2, LONGEST_ROUND + 1):
             count = rounds_of(forms, size, _WAITING_ROUNDS_AT)
             if count < _ROUNDS_AT:
@@ -350,13 +357,15 @@ class Guards:
         self._watch_edit(call, result)
         if not failed and (call.nature == "effect" or (call.nature == "edit" and not _left_alone(result))):
             self._version += 1
+        if call.nature == "wait":
+            self._waits += 1
         self._keep(call, result)
 
     def _keep(self, call: _Call, result: str) -> None:
         said = fingerprint(result, exact=call.nature == "look")
-        record = self._records.get(call.form)
-        if record is None or record.version != self._version or (record.runs and record.result != said):
-            record = self._records[call.form] = _Record(version=self._version)
+        record = self._record(call)
+        if record is None or (record.runs and record.result != said):
+            record = self._records[call.form] = _Record(version=self._version, waited=self._waits)
         record.runs += 1
         record.failures = record.failures + 1 if call.failed else 0
         record.result = said
@@ -400,6 +409,7 @@ class Guards:
         """Results of earlier calls are no longer in the model's input, so it may look again."""
         self._records.clear()
         self._searches, self._pages = Searches(), Pages()
+        self._start = len(self._calls)
 
     def needs_asking(self, key: str) -> str:
         """A sentence for a person if this call may already have had its effect, in a program that ended while it ran; else ""."""

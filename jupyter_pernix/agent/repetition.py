@@ -4,13 +4,13 @@ import re
 
 _PROMISE = re.compile(
     r"(?:^|[.!?:]\s+|\n\s*)(?:(?:now|next|first|ok|okay|so|then)[,:]?\s+)?"
-    r"(?:let me(?! know)|let's|i(?:'|’)ll|i will|i am going to|i(?:'|’)m going to)\b[^.!?\n]{3,160}[.:!…]*\s*\Z",
+    r"(?:let me(?! know)|let's|i(?:'|’)ll|i will|i am going to|i(?:'|’)m going to)\b(?:[^.!?\n]|\.(?=\w)){3,160}[.:!…]*\s*\Z",
     re.IGNORECASE,
 )
 _PROMISE_DE = re.compile(
     r"(?:^|[.!?:]\s+|\n\s*)(?:(?:jetzt|nun|dann|als nächstes|zuerst)\s+)?"
     r"(?:ich werde|werde ich|lass mich|lassen sie mich|ich\s+\w+e\s+(?:jetzt|nun|gleich|dann|zuerst|als nächstes)|"
-    r"(?:jetzt|nun|als nächstes|zuerst)\s+\w+e\s+ich)\b[^.!?\n]{3,160}[.:!…]*\s*\Z",
+    r"(?:jetzt|nun|als nächstes|zuerst)\s+\w+e\s+ich)\b(?:[^.!?\n]|\.(?=\w)){3,160}[.:!…]*\s*\Z",
     re.IGNORECASE,
 )
 _OFFER = re.compile(
