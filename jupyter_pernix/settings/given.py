@@ -73,9 +73,12 @@ def _named(data: Table, path: KeyPath) -> list[str]:
 
 def _nearest(tree: Node, name: str) -> str:
     words = name.split("__")
-    known = [variable(each.path) for each in schema.values(tree, name=words[1].lower() if len(words) > 1 else "NAME")]
-    near = difflib.get_close_matches(name.upper(), known, n=1)
-    return f"did you mean {near[0]}?" if near else "`jupyter pernix config` lists the settings"
+    known = [
+        variable(each.path).removeprefix(PREFIX)
+        for each in schema.values(tree, name=words[1].lower() if len(words) > 1 else "NAME")
+    ]
+    near = difflib.get_close_matches(name.upper().removeprefix(PREFIX), known, n=1)
+    return f"did you mean {PREFIX}{near[0]}?" if near else "`jupyter pernix config` lists the settings"
 
 
 def _openai(environ: Mapping[str, str], below: Mapping[str, Any]) -> dict[str, tuple[str, str]]:

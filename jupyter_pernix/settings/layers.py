@@ -37,7 +37,7 @@ class Layer:
         for length in range(len(path), 0, -1):
             if path[:length] in self.places:
                 return self.places[path[:length]]
-        return ""
+        return next((place for given, place in self.places.items() if given[: len(path)] == path), "")
 
     def fault(self, path: KeyPath, sentence: str) -> ConfigError:
         place = self.place(path)
@@ -78,9 +78,10 @@ def _content(path: Path, *, limit: int, follow: bool) -> bytes:
         return b""
     except OSError as exc:
         raise ConfigError(where, f"cannot be read: {exc.strerror}") from exc
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise ConfigError(where, "is not a file")
     with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise ConfigError(where, "is not a file")
         content = file.read(limit + 1)
     if len(content) > limit:
         raise ConfigError(where, f"is longer than {limit // 1024} KiB, which no settings are")

@@ -108,8 +108,8 @@ def _given(node: Node, data: Table) -> list[tuple[KeyPath, Any]]:
         if below.is_value:
             found.append((below.path, value))
         else:
-            empty = [] if allowed(f"{dotted(below.path)}.*") else [(below.path, value)]
-            found += _given(below, value) or empty
+            harmless = any(allowed(dotted(each.path)) for each in schema.values(below))
+            found += _given(below, value) or ([] if harmless else [(below.path, value)])
     return found
 
 
