@@ -308,6 +308,8 @@ class EndpointInfo(Record, frozen=True):
     abilities: list[Ability] = []
     hint: str = ""
     default: bool = False
+    roles: list[Role] = []
+    """What the settings say it does beside answering where it is chosen."""
 
 
 class Discovery(Record, frozen=True):

@@ -96,12 +96,22 @@ class Endpoints:
         return next((name for name in usable if name != TOUR), "")
 
     def all(self) -> list[EndpointInfo]:
-        default = self.default
-        return [replace(entry.info, default=name == default) for name, entry in self._entries.items()]
+        return [self.info(name) for name in self._entries]
 
     def info(self, name: str) -> EndpointInfo:
         """:raises NotFound: if there is no such endpoint"""
-        return replace(self._entry(name).info, default=name == self.default)
+        return replace(self._entry(name).info, default=name == self.default, roles=self._roles(name))
+
+    def _roles(self, name: str) -> list[Role]:
+        roles, default = self._settings.roles, self.default
+        named: dict[Role, RoleSettings] = {
+            "primary": roles.primary,
+            "background": roles.background,
+            "backup": roles.backup,
+        }
+        return [
+            role for role, wanted in named.items() if wanted != RoleSettings() and (wanted.endpoint or default) == name
+        ]
 
     def has(self, name: str) -> bool:
         return name in self._entries

@@ -51,6 +51,15 @@ async def test_sources_are_told_apart_and_no_key_is_shown(tmp_path: Path) -> Non
     assert KEY not in repr(found.all())
 
 
+async def test_an_endpoint_says_which_roles_it_has(tmp_path: Path) -> None:
+    roles = Roles(background=RoleSettings(endpoint="small"), backup=RoleSettings(endpoint="small"))
+    found = endpoints(tmp_path, Settings(endpoint="big", endpoints={"big": dead(), "small": dead()}, roles=roles))
+    assert {one.name: one.roles for one in found.all()} == {"big": [], "small": ["background", "backup"], "tour": []}
+    roles = Roles(background=RoleSettings(model="tiny"))
+    found = endpoints(tmp_path, Settings(endpoint="big", endpoints={"big": dead(), "small": dead()}, roles=roles))
+    assert {one.name: one.roles for one in found.all()} == {"big": ["background"], "small": [], "tour": []}
+
+
 async def test_a_saved_endpoint_is_probed_kept_privately_and_there_again(
     tmp_path: Path, modelserver: ModelServer
 ) -> None:

@@ -71,6 +71,11 @@ export class Client {
     await send(this._transport, 'POST', `sessions/${at(id)}/pause`, 202, {});
   }
 
+  /** Stop whatever runs: a turn, or a compaction between turns. */
+  async stop(id: string): Promise<void> {
+    await send(this._transport, 'POST', `sessions/${at(id)}/stop`, 202, {});
+  }
+
   async compact(id: string): Promise<void> {
     await send(this._transport, 'POST', `sessions/${at(id)}/compact`, 202, {});
   }

@@ -177,6 +177,8 @@ export type ModelProtocol = 'tools' | 'actions' | 'chat';
 
 export type Constraint = 'response_format' | 'structured_outputs' | 'guided_json' | 'json_schema' | 'json_object' | 'json_value' | 'grammar' | 'ebnf' | 'regex' | 'format';
 
+export type Role = 'primary' | 'background' | 'backup';
+
 /** An endpoint as the panel shows it; never carries a key. `protocol` is the effective one, `None` until probed. */
 export interface EndpointInfo {
   name: string;
@@ -193,6 +195,7 @@ export interface EndpointInfo {
   abilities: Ability[];
   hint: string;
   default: boolean;
+  roles: Role[];
 }
 
 /** One loopback address that was tried, and what answered. */
@@ -347,8 +350,6 @@ export interface Waiting {
   since: string;
   seconds: number;
 }
-
-export type Role = 'primary' | 'background' | 'backup';
 
 export type Purpose = 'act' | 'scout' | 'summary' | 'title';
 

@@ -15,6 +15,8 @@ export interface ComposerProps {
   /** True when the message is safe; the text stays otherwise. */
   onSend: (text: string) => Promise<boolean>;
   onStop: () => void;
+  /** A pause was asked for and the state cannot show it yet. */
+  pausing?: boolean;
   onPause: () => void;
   onResume: () => void;
   onWithdraw: (turnId: string) => void;
@@ -34,6 +36,7 @@ export function Composer(props: ComposerProps): React.JSX.Element {
   const [text, setText] = React.useState(draft);
   const [sending, setSending] = React.useState(false);
   const busy = view.state !== 'idle_ready';
+  const inTurn = view.turns.some(turn => turn.started_at !== null && turn.code === null);
   const stopping = view.state === 'cancelling' || view.state === 'finalizing';
 
   // The draft is taken over when another session is shown; its later values are what was typed here.
@@ -94,8 +97,12 @@ export function Composer(props: ComposerProps): React.JSX.Element {
           onKeyDown={onKeyDown}
         />
         <div className="jp-Pernix-sendRow">
-          {busy && !stopping && view.state !== 'compacting' && (
-            <PauseButton state={view.state} onPause={props.onPause} onResume={props.onResume} />
+          {inTurn && !stopping && (
+            <PauseButton
+              held={props.pausing === true || HELD.has(view.state)}
+              onPause={props.onPause}
+              onResume={props.onResume}
+            />
           )}
           {busy && (
             <button
@@ -130,27 +137,18 @@ export function Composer(props: ComposerProps): React.JSX.Element {
   );
 }
 
+const HELD: ReadonlySet<SessionState> = new Set<SessionState>(['paused', 'pause_requested']);
+
 /** One button that holds a turn and lets it go on, so that the focus stays on it. */
-function PauseButton(props: {
-  state: SessionState;
-  onPause: () => void;
-  onResume: () => void;
-}): React.JSX.Element {
-  const { state, onPause, onResume } = props;
-  const held = state === 'paused' || state === 'pause_requested';
-  const can = held || state === 'processing';
+function PauseButton(props: { held: boolean; onPause: () => void; onResume: () => void }): React.JSX.Element {
+  const { held, onPause, onResume } = props;
   return (
     <button
       type="button"
       className="jp-Pernix-send jp-mod-pause"
       aria-label={held ? 'Resume the turn' : 'Pause'}
-      aria-disabled={!can}
-      title={held ? 'Go on' : can ? 'Pause after this step' : 'Can be paused between two steps'}
-      onClick={() => {
-        if (can) {
-          (held ? onResume : onPause)();
-        }
-      }}
+      title={held ? 'Go on' : 'Pause after this step'}
+      onClick={held ? onResume : onPause}
     >
       <Icon name={held ? 'play' : 'pause'} />
     </button>

@@ -1,5 +1,12 @@
 import * as React from 'react';
-import type { Discovery, EndpointCreate, EndpointInfo, LocalStatus } from '../api/types.gen';
+import type {
+  Discovery,
+  EndpointCreate,
+  EndpointInfo,
+  LocalStatus,
+  ModelProtocol,
+  Role
+} from '../api/types.gen';
 import { IconButton } from './icons';
 import { bytes, count, plain, sentence } from './words';
 
@@ -120,6 +127,11 @@ function EndpointRow(
         />
         <strong>{name}</strong>
         {endpoint.default && <span className="jp-Pernix-chip">Default</span>}
+        {endpoint.roles.map(role => (
+          <span key={role} className="jp-Pernix-chip" title={ROLES[role].means}>
+            {ROLES[role].label}
+          </span>
+        ))}
         <span className="jp-Pernix-dim">{STATUS[endpoint.status]}</span>
       </div>
       <div className="jp-Pernix-dim">
@@ -132,6 +144,14 @@ function EndpointRow(
           .filter(fact => fact !== '')
           .join(' · ')}
       </div>
+      {endpoint.protocol !== null && (
+        <div className="jp-Pernix-dim">
+          {PROTOCOLS[endpoint.protocol].does}
+          {endpoint.protocol === 'actions' &&
+            endpoint.constraint !== null &&
+            `, held to a schema by ${endpoint.constraint}`}
+        </div>
+      )}
       {endpoint.abilities.length > 0 && (
         <ul className="jp-Pernix-abilities" aria-label={`Abilities of ${name}`}>
           {endpoint.abilities.map(ability => (
@@ -182,6 +202,18 @@ function EndpointRow(
   );
 }
 
+const ROLES: Record<Role, { label: string; means: string }> = {
+  primary: { label: 'Primary', means: 'Carries turns' },
+  background: { label: 'Background', means: 'Makes titles, plans and summaries, and carries workers' },
+  backup: { label: 'Backup', means: 'Takes over when the primary fails for good' }
+};
+
+const PROTOCOLS: Record<ModelProtocol, { label: string; does: string }> = {
+  tools: { label: 'Tool calls', does: 'Works by tool calls' },
+  actions: { label: 'One action at a time', does: 'Works by one action at a time' },
+  chat: { label: 'Chat only', does: 'Chat only: it can neither read, run nor change anything' }
+};
+
 const ABILITIES = {
   reachable: 'reachable',
   key: 'key accepted',
@@ -230,7 +262,11 @@ function Discoveries(props: EndpointsProps): React.JSX.Element {
   );
 }
 
-const EMPTY = { name: '', base_url: '', model: '', api_key: '' };
+type Values = Required<Pick<EndpointCreate, 'name' | 'base_url' | 'model' | 'api_key' | 'protocol'>>;
+
+const EMPTY: Values = { name: '', base_url: '', model: '', api_key: '', protocol: 'auto' };
+
+const WANTED = ['auto', 'tools', 'actions', 'chat'] as const;
 
 function nameFrom(url: string): string {
   const [, host = '', port = ''] = /^https?:\/\/([^/:]+)(?::(\d+))?/.exec(url) ?? [];
@@ -254,9 +290,9 @@ function AddForm(props: FormProps): React.JSX.Element {
   const [values, setValues] = React.useState(() =>
     changes === null
       ? EMPTY
-      : { name: changes.name, base_url: changes.base_url, model: changes.model, api_key: '' }
+      : { ...EMPTY, name: changes.name, base_url: changes.base_url, model: changes.model }
   );
-  const set = (key: keyof typeof EMPTY) => (event: React.ChangeEvent<HTMLInputElement>) =>
+  const set = (key: Exclude<keyof Values, 'protocol'>) => (event: React.ChangeEvent<HTMLInputElement>) =>
     setValues(old => ({ ...old, [key]: event.target.value }));
   const submit = async (event: React.FormEvent) => {
     event.preventDefault();
@@ -298,6 +334,24 @@ function AddForm(props: FormProps): React.JSX.Element {
             value={values.api_key}
             onChange={set('api_key')}
           />
+        </Field>
+        <Field label="Protocol" hint="Test: the best that it turns out to be able to">
+          <select
+            className="jp-Pernix-select"
+            value={values.protocol}
+            onChange={event => {
+              const protocol = WANTED.find(one => one === event.target.value);
+              if (protocol !== undefined) {
+                setValues(old => ({ ...old, protocol }));
+              }
+            }}
+          >
+            {WANTED.map(one => (
+              <option key={one} value={one}>
+                {one === 'auto' ? 'Test' : PROTOCOLS[one].label}
+              </option>
+            ))}
+          </select>
         </Field>
         <Field label="Name" hint="How it is called here">
           <input

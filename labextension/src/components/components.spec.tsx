@@ -384,7 +384,7 @@ describe('the models page', () => {
     await type(url, 'http://127.0.0.1:8000/v1');
     await click('Add and test');
     expect(added).toEqual([
-      { name: 'local-8000', base_url: 'http://127.0.0.1:8000/v1', model: '', api_key: '' }
+      { name: 'local-8000', base_url: 'http://127.0.0.1:8000/v1', model: '', api_key: '', protocol: 'auto' }
     ]);
   });
 
@@ -397,6 +397,8 @@ describe('the models page', () => {
       model: 'm',
       models: [],
       protocol: null,
+      constraint: null,
+      roles: [],
       constraint: null,
       context_length: null,
       has_key: true,
@@ -425,7 +427,7 @@ describe('the models page', () => {
     await type(key, 'right');
     await click('Save and test');
     expect(saved).toEqual([
-      { name: 'work', base_url: 'http://models.test/v1', model: 'm', api_key: 'right' }
+      { name: 'work', base_url: 'http://models.test/v1', model: 'm', api_key: 'right', protocol: 'auto' }
     ]);
     expect(named('Add a model').textContent).toContain('Add and test');
     expect(document.activeElement?.getAttribute('type')).toBe('url');

@@ -52,6 +52,7 @@ export class SessionModel extends Observable {
       return;
     }
     this._view = reduce(this._view, event);
+    this._settlePause();
     this.emitChanged();
   }
 
@@ -70,10 +71,15 @@ export class SessionModel extends Observable {
     return this._try(() => this._client.submitTurn(this.sessionId, { text, origin: 'panel' }));
   }
 
-  /** Stop the running turn; without one there is nothing to do. */
+  /** Stop the running turn, or a compaction between turns; without either there is nothing to do. */
   stop(): Promise<boolean> {
     const turn = this.running;
-    return turn === undefined ? Promise.resolve(true) : this.withdraw(turn.turn_id);
+    if (turn !== undefined) {
+      return this.withdraw(turn.turn_id);
+    }
+    return this._view.state === 'idle_ready'
+      ? Promise.resolve(true)
+      : this._try(() => this._client.stop(this.sessionId));
   }
 
   /** Cancel a turn: a running one stops, a queued one is taken out. */
@@ -87,8 +93,15 @@ export class SessionModel extends Observable {
   }
 
   /** Hold the running turn after the step that it is in. */
-  pause(): Promise<boolean> {
-    return this._try(() => this._client.pause(this.sessionId));
+  async pause(): Promise<boolean> {
+    this._pausing = await this._try(() => this._client.pause(this.sessionId));
+    this._settlePause();
+    return this._pausing;
+  }
+
+  /** A pause was asked for that the session's state cannot show yet (it waits for a person, or for workers). */
+  get pausing(): boolean {
+    return this._pausing;
   }
 
   /** Make the model's input shorter now. */
@@ -98,6 +111,7 @@ export class SessionModel extends Observable {
 
   /** Go on with a paused turn, or take up the work of one that was interrupted. */
   resume(): Promise<boolean> {
+    this._pausing = false;
     return this._try(() => this._client.resume(this.sessionId));
   }
 
@@ -111,6 +125,12 @@ export class SessionModel extends Observable {
 
   sideFile(name: string): Promise<string> {
     return this._client.sideFile(this.sessionId, name);
+  }
+
+  private _settlePause(): void {
+    if (['idle_ready', 'pause_requested', 'paused'].includes(this._view.state)) {
+      this._pausing = false;
+    }
   }
 
   private async _read(): Promise<void> {
@@ -145,6 +165,7 @@ export class SessionModel extends Observable {
 
   private _view: SessionView;
   private _loaded = false;
+  private _pausing = false;
   private _trouble: Trouble | null = null;
   private _reading: Promise<void> | null = null;
   private _waiting: AnyStored[] | null = [];

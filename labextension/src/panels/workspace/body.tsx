@@ -195,6 +195,7 @@ function Session(props: BodyProps & { session: SessionModel }): React.JSX.Elemen
         onDraft={text => model.keepDraft(view.session_id, text)}
         onSend={text => session.send(text)}
         onStop={() => void session.stop()}
+        pausing={session.pausing}
         onPause={() => void session.pause()}
         onResume={() => void session.resume()}
         onEdit={(turnId, text) => session.edit(turnId, text)}
