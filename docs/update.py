@@ -10,15 +10,18 @@ from typing import Any
 
 import msgspec
 
+from jupyter_pernix import config
 from jupyter_pernix.agent import states
 from jupyter_pernix.agent.policy.modes import ACTIONS, VERDICTS
 from jupyter_pernix.agent.tools.registry import TOOLS
 from jupyter_pernix.events import DELTA_TYPES, EVENT_TYPES, Event
 from jupyter_pernix.records import EXIT_CODES
 from jupyter_pernix.serverext.handlers import ROUTES
+from jupyter_pernix.settings import project, schema
+from jupyter_pernix.settings.values import expectation
 
 DOCS = Path(__file__).parent
-PAGES = ("architecture.md", "api.md", "security.md")
+PAGES = ("architecture.md", "api.md", "configuration.md", "security.md")
 _PART = re.compile(r"(<!-- from the code: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -71,6 +74,27 @@ def exit_codes() -> str:
     return _table(["code", "ending"], [[str(code), f"`{ending.value}`"] for ending, code in EXIT_CODES.items()])
 
 
+def _default(value: Any) -> str:
+    if value is schema.REQUIRED:
+        return "has to be given"
+    return "none" if value is None else f"`{msgspec.json.encode(value).decode()}`"
+
+
+def settings() -> str:
+    rows: list[list[str]] = []
+    said = ""
+    for node in schema.values(config.TREE):
+        if node.about and node.about != said:
+            rows.append([f"`{schema.dotted(node.path[:-1])}`", _cell(node.about), "a table", "", ""])
+        said = node.about
+        key = schema.dotted(node.path)
+        rule = project.allowed(key)
+        must = _cell(re.sub(r"'([^' ]+)'", r"`\1`", expectation(node.kind)))
+        default = "" if node.path[-1] == "NAME" else _default(node.default)
+        rows.append([f"`{key}`", _cell(node.doc), must, default, rule.says if rule else "no"])
+    return _table(["key", "what it is for", "must be", "default", "in a project file"], rows)
+
+
 def _shape(kind: Any) -> str:
     name = getattr(kind, "__name__", "")
     if name == "list":
@@ -106,6 +130,7 @@ PARTS = {
     "tools": tools,
     "exit_codes": exit_codes,
     "routes": routes,
+    "settings": settings,
 }
 
 

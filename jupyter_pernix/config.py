@@ -156,8 +156,11 @@ class Settings(Record, frozen=True):
     titles: bool = True
     """Let the background role write the titles of sessions."""
     retry: Retry = Retry()
+    """For requests that fail in a way that may pass."""
     compaction: Compaction = Compaction()
+    """For when the model's input becomes long."""
     deadlines: Deadlines = Deadlines()
+    """Seconds to wait on the outside before giving up."""
     endpoints: dict[str, EndpointSettings] = {}
 
 
@@ -177,7 +180,7 @@ _Folder = Annotated[
     str,
     Meta(
         pattern=r"^(?!/|~|.*(^|/)\.\.?(/|$)|.*[\\:\x00-\x1f])[^/].*$",
-        description="a folder inside the session's, without '..'",
+        description="a folder below the session's own, without '..'",
     ),
 ]
 _Url = Annotated[

@@ -83,10 +83,10 @@ FILE: list[tuple[str, str]] = [
     ),
     (
         'records_dir = "../x"',
-        "line 1: 'records_dir' must be a folder inside the session's, without '..'; given: '../x'",
+        "line 1: 'records_dir' must be a folder below the session's own, without '..'; given: '../x'",
     ),
-    ('records_dir = "/x"', "line 1: 'records_dir' must be a folder inside the session's, without '..'; given: '/x'"),
-    ('records_dir = ""', "line 1: 'records_dir' must be a folder inside the session's, without '..'; given: ''"),
+    ('records_dir = "/x"', "line 1: 'records_dir' must be a folder below the session's own, without '..'; given: '/x'"),
+    ('records_dir = ""', "line 1: 'records_dir' must be a folder below the session's own, without '..'; given: ''"),
     ('endpoint = "a b"', "line 1: 'endpoint' must be the name of an endpoint; given: 'a b'"),
     # endpoints
     (

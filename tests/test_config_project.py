@@ -171,7 +171,7 @@ def test_run_notebooks_do_not_go_into_hidden_folders(folder: Path, value: str):
 
 @pytest.mark.parametrize("value", ["../elsewhere", "/etc", "~/x", "a/../../b", "a\\\\b"])
 def test_run_notebooks_stay_inside(folder: Path, value: str):
-    assert "must be a folder inside the session's" in fault(folder, f"records_dir = '{value}'")
+    assert "must be a folder below the session's own" in fault(folder, f"records_dir = '{value}'")
 
 
 def test_an_unknown_key_is_named_as_in_any_file(folder: Path):

@@ -36,7 +36,7 @@ def blocks(name: str) -> list[str]:
     return re.findall(rf"<!-- test: {name} -->\n```\w+\n(.*?)```", README, re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["architecture.md", "api.md", "security.md"])
+@pytest.mark.parametrize("name", ["architecture.md", "api.md", "configuration.md", "security.md"])
 def test_what_is_drawn_from_the_code_is_fresh(name: str):
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     assert "<!-- from the code:" in page

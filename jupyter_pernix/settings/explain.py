@@ -106,7 +106,12 @@ def _setting(node: Node, layers: Sequence[Layer]) -> Setting:
             holding = holding if note else found[-1:]
     (top,) = holding
     return Setting(
-        key=dotted(node.path), value=top.value, source=top.source, place=top.place, doc=node.doc, layers=found
+        key=dotted(node.path),
+        value=top.value,
+        source=top.source,
+        place=top.place,
+        doc=f"{node.doc} {node.about}".strip(),
+        layers=found,
     )
 
 

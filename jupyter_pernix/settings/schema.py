@@ -60,6 +60,8 @@ class Node:
     rules: Rules = field(repr=False)
     default: Any = REQUIRED
     doc: str = ""
+    about: str = ""
+    """What the table is for that it stands in."""
     rule: Rule = Rule()
 
     @property
@@ -96,14 +98,15 @@ class Node:
                 kind=rule.kind or kinds[each.name],
                 rules=self.rules,
                 default=self._default_of(each),
-                doc=" ".join(filter(None, [docs.get(each.name) or rule.doc, self.doc])),
+                doc=docs.get(each.name) or rule.doc,
+                about=self.doc or self.about,
                 rule=rule,
             )
         return children
 
     def child(self, name: str) -> "Node | None":
         if self.entries is not None:
-            return Node(path=(*self.path, name), kind=self.entries, rules=self.rules, doc=self.doc)
+            return Node(path=(*self.path, name), kind=self.entries, rules=self.rules, doc=self.doc, about=self.about)
         return self.children().get(name)
 
     def _default_of(self, each: msgspec.structs.FieldInfo) -> Any:
