@@ -2,20 +2,27 @@
 
 import json
 import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from agent.model.fakeserver import Answer, FakeServer, Route, as_json, stream
 from support.model_server import ModelServer
 
-from jupyter_pernix.agent.model import endpoints
+from jupyter_pernix.agent.briefing import RULES
+from jupyter_pernix.agent.model import probing
 from jupyter_pernix.agent.model.actions import ActionModel
 from jupyter_pernix.agent.model.client import ChatModel
+from jupyter_pernix.agent.model.constraint import constraint_fields
+from jupyter_pernix.agent.model.conversation import Conversation
 from jupyter_pernix.agent.model.discovery import USUAL, Usual, discover
-from jupyter_pernix.agent.model.endpoints import connect, probe
+from jupyter_pernix.agent.model.endpoints import connect, glance, probe
+from jupyter_pernix.agent.model.rehearsal import ACTIONS
+from jupyter_pernix.agent.tools.registry import TOOLS
 from jupyter_pernix.config import EndpointSettings
 from jupyter_pernix.errors import ModelError
-from jupyter_pernix.records import EndpointInfo, ModelProtocol
+from jupyter_pernix.ids import SessionId
+from jupyter_pernix.records import Constraint, EndpointInfo, EndpointKind, ModelProtocol
 
 KEY = "sk-verysecret"
 MODELS: dict[str, Any] = {"object": "list", "data": [{"id": "m", "object": "model", "owned_by": "someone"}]}
@@ -26,25 +33,37 @@ def models(**entry: Any) -> Route:
 
 
 def chat(
-    *, native: bool = False, schema: bool = False, refuse_tools: Route | None = None, refuse_schema: Route | None = None
+    *,
+    native: bool = False,
+    schema: bool | Constraint = False,
+    refuse_tools: Route | None = None,
+    refuse_schema: Route | None = None,
 ) -> Route:
+    """A model that acts natively or writes calls into its text; ``schema``: the field by which it can be held to one."""
+    way: Constraint = schema if isinstance(schema, str) else "response_format"
+    fields = set(constraint_fields(ACTIONS, way))
+
     def answer(body: dict[str, Any]) -> Answer:
         if "tools" in body:
             if refuse_tools:
                 return refuse_tools(body)
             if body["messages"][-1]["role"] == "tool":
-                return stream({"content": "Noted."})
-            arguments = {"number": 7}
+                return stream({"content": "It has the columns day, hour and temperature."})
+            arguments = {"path": "station-7/measurements.csv"}
             if native:
-                function = {"name": "note_number", "arguments": json.dumps(arguments)}
+                function = {"name": "read_file", "arguments": json.dumps(arguments)}
                 return stream({"tool_calls": [{"index": 0, "id": "a", "type": "function", "function": function}]})
-            call = json.dumps({"name": "note_number", "arguments": arguments})
+            call = json.dumps({"name": "read_file", "arguments": arguments})
             return stream({"content": f"```json\n{call}\n```"})
-        if "response_format" in body:
-            if refuse_schema:
-                return refuse_schema(body)
-            return stream({"content": '{"action": "finish"}' if schema else "Hello there!"})
-        return stream({"content": "Hello!"})
+        asked = set(body) - {"model", "messages", "stream", "stream_options", "temperature", "max_tokens"}
+        if asked and refuse_schema:
+            return refuse_schema(body)
+        enforced = (
+            schema
+            and asked == fields
+            and body.get("response_format") == constraint_fields(ACTIONS, way).get("response_format")
+        )
+        return stream({"content": '{"action": "finish"}' if enforced else "Hello there!"})
 
     return answer
 
@@ -69,10 +88,129 @@ async def test_native_tool_calls_are_earned_by_making_one() -> None:
         "reachable": True,
         "key": True,
         "model": True,
+        "context": None,
         "streams": True,
         "tools": True,
         "json_schema": True,
     }
+
+
+async def test_the_probe_speaks_as_the_agent_does(modelserver: ModelServer) -> None:
+    with FakeServer({"GET /v1/models": models(), "POST /v1/chat/completions": chat(native=True)}).running() as server:
+        await probe(EndpointSettings(base_url=server.url, options={"seed": 3}), name="e")
+    first, second = (body for body in server.requests if "tools" in body)
+    assert first["messages"][0] == {"role": "system", "content": RULES}
+    assert [tool["function"]["name"] for tool in first["tools"]] == list(TOOLS)
+    assert first["tools"] == second["tools"]
+    assert second["messages"][: len(first["messages"])] == first["messages"]
+    assert [message["role"] for message in second["messages"][2:]] == ["assistant", "tool"]
+    assert {body["seed"] for body in server.requests} == {3}
+
+
+@pytest.mark.parametrize(
+    ("function", "fault"),
+    [
+        ({"name": "read_file", "arguments": "{}"}, "without path"),
+        ({"name": "read_file", "arguments": '{"path": "notes.txt"}'}, "another path"),
+        ({"name": "read_file", "arguments": '{"path": NaN}'}, "could not be read"),
+        ({"name": "open_file", "arguments": '{"path": "x"}'}, "was not offered"),
+    ],
+)
+async def test_a_call_that_is_wrong_earns_nothing_and_says_what_was_wrong(function: dict[str, str], fault: str) -> None:
+    call = stream({"tool_calls": [{"index": 0, "id": "a", "type": "function", "function": function}]})
+    info = await probed({"GET /v1/models": models(), "POST /v1/chat/completions": lambda body: call})
+    (tools,) = [one for one in info.abilities if one.name == "tools"]
+    assert tools.ok is False
+    assert fault in tools.detail
+
+
+@pytest.mark.parametrize(
+    ("kind", "advice"),
+    [
+        ("vllm", "--enable-auto-tool-choice --tool-call-parser"),
+        ("sglang", "--tool-call-parser"),
+        ("llama.cpp", "--jinja"),
+        ("ollama", "capability tools"),
+        ("lmstudio", "tool use"),
+    ],
+)
+async def test_a_server_that_does_not_call_tools_is_told_how_it_would(kind: EndpointKind, advice: str) -> None:
+    info = await probed({"GET /v1/models": models(), "POST /v1/chat/completions": chat(schema=True)}, kind=kind)
+    (tools,) = [one for one in info.abilities if one.name == "tools"]
+    assert advice in tools.detail
+    assert (info.protocol, advice in info.hint) == ("actions", True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "way"),
+    [
+        ("openai", "response_format"),
+        ("openai", "json_object"),
+        ("openai", "json_value"),
+        ("vllm", "structured_outputs"),
+        ("vllm", "guided_json"),
+        ("sglang", "ebnf"),
+        ("sglang", "regex"),
+        ("llama.cpp", "json_schema"),
+        ("llama.cpp", "grammar"),
+        ("ollama", "format"),
+    ],
+)
+async def test_the_probe_finds_the_way_to_hold_an_answer_to_a_schema(kind: EndpointKind, way: Constraint) -> None:
+    routes = {"GET /v1/models": models(), "POST /v1/chat/completions": chat(schema=way)}
+    with FakeServer(routes).running() as server:
+        settings = EndpointSettings(base_url=server.url, kind=kind)
+        info = await probe(settings, name="e")
+        assert (info.protocol, info.constraint, info.status) == ("actions", way, "ready")
+        server.requests.clear()
+        model = connect(settings, info)
+        conversation = Conversation("You are a test.")
+        conversation.append({"role": "user", "content": "hello"})
+        specs = [tool.spec for tool in TOOLS.values()]
+        async with model.stream(conversation, specs, session_id=SessionId("ses_t")) as parts:
+            with suppress(ModelError):
+                assert [part async for part in parts]
+        await model.aclose()
+    assert set(constraint_fields(ACTIONS, way)) <= set(server.requests[0])
+
+
+async def test_where_tools_work_only_the_usual_way_is_tried() -> None:
+    routes = {"GET /v1/models": models(), "POST /v1/chat/completions": chat(native=True, schema="grammar")}
+    with FakeServer(routes).running() as server:
+        info = await probe(EndpointSettings(base_url=server.url), name="e")
+    assert (info.protocol, info.constraint) == ("tools", None)
+    assert len(server.requests) == 3
+
+
+async def test_a_context_too_small_for_the_agent_is_said() -> None:
+    routes = {
+        "GET /v1/models": models(owned_by="library"),
+        "GET /api/ps": as_json({"models": [{"name": "m", "context_length": 2048}]}),
+        "POST /v1/chat/completions": chat(native=True),
+    }
+    info = await probed(routes)
+    (context,) = [one for one in info.abilities if one.name == "context"]
+    assert context.ok is False
+    assert "OLLAMA_CONTEXT_LENGTH" in context.detail
+
+
+async def test_an_option_that_would_break_the_protocol_fails_the_probe_by_name() -> None:
+    info = await probed({"GET /v1/models": models(), "POST /v1/chat/completions": chat()}, options={"n": 2})
+    assert info.status == "failed"
+    assert "'n'" in info.hint
+
+
+async def test_a_glance_learns_the_context_and_asks_the_model_nothing() -> None:
+    with FakeServer({"GET /v1/models": models(max_model_len=8192)}).running() as server:
+        info = await glance(EndpointSettings(base_url=server.url, model="m", protocol="tools"), name="e")
+    assert (info.context_length, info.models, info.status, info.protocol) == (8192, ["m"], "unknown", None)
+    assert server.requests == []
+
+
+async def test_a_glance_at_a_server_that_lists_nothing_is_no_failure() -> None:
+    settings = EndpointSettings(base_url="http://127.0.0.1:1/v1", model="m", protocol="tools")
+    info = await glance(settings, name="e")
+    assert (info.status, info.hint, info.context_length) == ("unknown", "", None)
 
 
 async def test_a_call_in_a_code_fence_earns_nothing_and_actions_are_used() -> None:
@@ -99,7 +237,8 @@ async def test_vllm_without_its_flags_is_told_them() -> None:
         }
     )
     assert (info.kind, info.context_length, info.protocol) == ("vllm", 8192, "chat")
-    assert info.hint.startswith("start vLLM with --enable-auto-tool-choice --tool-call-parser")
+    assert "can only talk" in info.hint
+    assert "start vLLM with --enable-auto-tool-choice --tool-call-parser" in info.hint
 
 
 async def test_a_refused_key_is_named() -> None:
@@ -158,7 +297,7 @@ async def test_a_forgotten_v1_is_noticed() -> None:
 
 
 async def test_an_answer_that_takes_too_long_ends_the_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoints, "ANSWER_WITHIN", 0.2)
+    monkeypatch.setattr(probing, "ANSWER_WITHIN", 0.2)
 
     def slow(body: dict[str, Any]) -> Answer:
         time.sleep(1)
