@@ -76,7 +76,7 @@ class WorkerSessions:
         """End the worker's turn, if it has not ended."""
         if worker.live is None or worker.live.turn_id != turn_id or worker.live.settled:
             return
-        await worker.live.cancel(_STOPPED)
+        await worker.live.cancel(None if self._around.stopping else _STOPPED)
         with anyio.move_on_after(_STOP_SECONDS):
             await worker.wait_end(turn_id)
             return
