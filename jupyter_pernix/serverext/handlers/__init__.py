@@ -5,6 +5,7 @@ from typing import Any
 
 from tornado.web import RequestHandler
 
+from ...config import Setting
 from ...events import Event
 from ...records import (
     ApprovalAnswer,
@@ -26,7 +27,7 @@ from ...records import (
     TurnPatch,
 )
 from ..routing import Route, Verb, pattern
-from .about import DocsHandler, DoctorHandler, OpenApiHandler
+from .about import ConfigHandler, DocsHandler, DoctorHandler, OpenApiHandler
 from .approvals import ApprovalHandler, ApprovalsHandler
 from .endpoints import (
     DefaultHandler,
@@ -222,6 +223,16 @@ ROUTES: tuple[Route, ...] = (
         path="/doctor",
         handler=DoctorHandler,
         verbs={"get": Verb(says="What is in order and what is not.", gives=list[Finding])},
+    ),
+    Route(
+        path="/config",
+        handler=ConfigHandler,
+        verbs={
+            "get": Verb(
+                says="Each setting as it holds, the layer that gave it, and where. Secrets are not shown.",
+                gives=list[Setting],
+            )
+        },
     ),
     Route(
         path="/openapi.json",

@@ -16,6 +16,13 @@ class DoctorHandler(PernixHandler):
         self.answer(await examine(await self.runtime()))
 
 
+class ConfigHandler(PernixHandler):
+    @web.authenticated
+    @authorized
+    async def get(self) -> None:
+        self.answer((await self.runtime()).config.explain())
+
+
 class OpenApiHandler(PernixHandler):
     @web.authenticated
     @authorized
