@@ -15,9 +15,11 @@ import nbformat
 import pytest
 from support.lab import Lab, copy_examples
 from support.model_server import ModelServer
+from traitlets.config import Config
 
-from jupyter_pernix.config import read_file
+from jupyter_pernix.config import load, read_file
 from jupyter_pernix.headless import WITHOUT_PAGES
+from jupyter_pernix.serverext.app import PernixApp
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -62,6 +64,26 @@ def test_readmes_settings_are_ones(tmp_path: Path):
     (block,) = blocks("settings")
     (tmp_path / "config.toml").write_text(block)
     assert set(read_file(tmp_path / "config.toml")) == {"endpoint", "mode", "endpoints"}
+
+
+def test_the_configuration_pages_examples_are_settings(tmp_path: Path):
+    page = (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "config.toml").write_text(block)
+    (python,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    jupyter = Config()
+    exec(python, {"c": jupyter})
+    environ = dict(re.findall(r"`(PERNIX_\w+)=([^`…]+)`", page))
+    assignments = re.findall(r"--set (\S+=[^\s`]+)", page.split("## On the command line")[1])
+    assert len(environ) == 3 and len(assignments) == 2
+    settings = load(
+        config_file=tmp_path / "config.toml",
+        environ=environ,
+        assignments=assignments,
+        overrides=jupyter.PernixApp.overrides,
+    )
+    assert set(jupyter.PernixApp) <= set(PernixApp.class_trait_names(config=True))
+    assert (settings.roles.background.endpoint, settings.mode, settings.deadlines.shell) == ("small", "ask", 60)
 
 
 def test_readmes_table_of_modes_is_the_hosts():
@@ -119,8 +141,9 @@ def test_readmes_cells_run(lab: Lab):
 
 @pytest.mark.server
 @pytest.mark.kernel
-def test_readmes_commands_run(lab: Lab):
-    (block,) = blocks("shell")
+@pytest.mark.parametrize("name", ["shell", "config"])
+def test_readmes_commands_run(lab: Lab, name: str):
+    (block,) = blocks(name)
     jupyter = Path(sys.executable).with_name("jupyter")
     for line in block.splitlines():
         words = shlex.split(line)
