@@ -7,6 +7,7 @@ the harmless one: a question, and code that may as well be given in the answer, 
 import re
 
 _FLAGS = re.IGNORECASE
+_LONGEST = 20_000
 
 _CHANGE_EN = (
     r"fix|repair|change|modify|edit|add|append|insert|remove|delete|drop|rename|move|replace|swap|update|upgrade|downgrade|bump|"
@@ -14,6 +15,10 @@ _CHANGE_EN = (
     r"install|uninstall|set\s+up|configure|format|reformat|migrate|port|split|merge|extract|inline|convert|turn|commit|revert|undo|"
     r"restore|enable|disable|increase|decrease|put|save|store|patch|integrate|wire|hook\s+up|introduce|simplify|deduplicate|comment\s+out|"
     r"uncomment|annotate|document|translate|wrap|unwrap|bring\s+back|get\s+rid\s+of|make\s+sure|solve|resolve|finish|complete|prepare"
+)
+_CHANGING_EN = (
+    r"(?:fix|repair|chang|modify|edit|add|append|insert|remov|delet|renam|mov|replac|updat|implement|refactor|rewrit|correct|extend|"
+    r"adapt|adjust|apply|install)ing"
 )
 _MAKE_EN = (
     r"write|create|make|generate|build|draft|produce|start|initialize|initialise|scaffold|define|design|develop|code"
@@ -59,7 +64,7 @@ _ASKED_DE = (
 _START = r"(?:^|[.!?;:\n]\s*|,\s*(?:and|then|und|dann)?\s*|\b(?:and|then|und|dann)\s+|^\s*[-*\d.]+\s+)"
 
 _IMPERATIVE_EN = re.compile(
-    rf"{_START}{_PLEASE}{_ASKED_EN}?{_PLEASE}(?P<verb>(?:{_CHANGE_EN})(?:ing)?|{_MAKE_EN})\b(?P<rest>(?:[^.!?\n]|\.(?=\w))*)",
+    rf"{_START}{_PLEASE}{_ASKED_EN}?{_PLEASE}(?P<verb>{_CHANGE_EN}|{_CHANGING_EN}|{_MAKE_EN})\b(?P<rest>(?:[^.!?\n]|\.(?=\w))*)",
     _FLAGS | re.MULTILINE,
 )
 _IMPERATIVE_DE = re.compile(
@@ -168,7 +173,7 @@ def is_follow_up(text: str) -> bool:
 def is_change(text: str, previous: str = "") -> bool:
     """Whether the user asks for something to be changed, made or removed. ``previous``: the message before this one; a follow-up
     is read with it, and "do it" after "how would you fix this?" asks for the fix."""
-    plain = _without_quotes(text)
+    plain = _without_quotes(text)[:_LONGEST]
     if _NO.match(plain) and not _IMPERATIVE_EN.search(plain):
         return False
     if is_follow_up(text):

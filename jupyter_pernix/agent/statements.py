@@ -23,13 +23,14 @@ class Statement:
 
 
 _I = re.IGNORECASE
+_LONGEST = 20_000
 
 # ---- clauses ------------------------------------------------------------------------------------------------------------
 
 _CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|<details>.*?(?:</details>|\Z)", re.DOTALL)
 _QUOTED_LINE = re.compile(r"(?m)^\s*>.*$")
 _QUOTES = re.compile(r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”|„[^“”\n]{0,300}[“”]|«[^»\n]{0,300}»|‘[^’\n]{2,300}’")
-_FILE_IN_QUOTES = re.compile(r"\A[\"“„«‘]([\w./ -]+\.\w{1,6})[\"”“»’]\Z")
+_FILE_IN_QUOTES = re.compile(r"\A[\"“„«‘]([\w./-]+\.\w{1,6})[\"”“»’]\Z")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 _SPLIT = re.compile(
     r"\s*(?:;|\s[—–-]+\s|,\s*(?:and|but|so|then|while|whereas|although|though|und|aber|sodass|während|obwohl)?\s|"
@@ -65,11 +66,11 @@ _NOT_BUT_WELL = re.compile(
 )
 _OTHERS = re.compile(
     r"\b(?:you(?:'|’)?(?:ve)?\s+(?:have\s+|already\s+)?(?:\w+ed|ran|wrote|made)|they|he|she|the\s+(?:author|team|user|maintainers?|developers?|previous)|"
-    r"somebody|someone|upstream|(?:pandas|numpy|python|pytest)\s+(?:has|have|was|changed|removed|added|deprecated)|git\s+(?:log|history|blame)|commit\s+[0-9a-f]{6,}|in\s+(?:19|20)\d\d|"
+    r"somebody|someone|upstream|(?:pandas|numpy|python|pytest)\s+(?:has\s+|have\s+)?(?:changed|removed|added|deprecated|dropped)|git\s+(?:log|history|blame)|commit\s+[0-9a-f]{6,}|in\s+(?:19|20)\d\d|"
     r"(?:this|that|the|each|which|a|an)\s+(?:function|method|class|script|command|code|line|module|fixture|decorator|option|flag|tool|loop|"
     r"call|statement|handler|hook|workflow|step|program|library|server|test|commit|ci|pipeline)\s+"
     r"(?:then\s+|also\s+|only\s+|first\s+|automatically\s+)?(?:\w+s\b(?<!tests)(?<!passes)|that|which|is|was\s+(?:\w+ed\s+)?by)|"
-    r"(?:du|sie)\s+(?:hast|haben|hatten|hattest)|diese[rs]?\s+(?:funktion|methode|klasse|zeile|befehl|code)|"
+    r"wurden?\s+(?:(?:19|20)\d\d|vo[nm]|durch)\b|(?:du|sie)\s+(?:hast|haben|hatten|hattest)|diese[rs]?\s+(?:funktion|methode|klasse|zeile|befehl|code)|"
     r"die\s+funktion|der\s+befehl|der\s+code\s+(?!lief|läuft|wurde))\b",
     _I,
 )
@@ -201,7 +202,14 @@ _BESIDE = re.compile(
     _I,
 )
 _STOP = re.compile(
-    r"\b(?:so\s+that|so\s+it|because|since|which|that|where|when|while|whenever|as\s+well\s+as\s+how|sodass|damit|weil|welche[rs]?)\b",
+    r"\b(?:so\s+that|so\s+(?:it|they|the)|because|since|which|that|where|when(?:ever)?|while|as\s+well\s+as\s+how|"
+    r"to\s+(?:avoid|prevent|not|never|make|handle|support|use|return|raise|reflect|include|fix|ensure|allow|check|account|accept|ignore|skip|keep)|"
+    r"sodass|so\s+dass|damit|weil|welche[rs]?|um)\b",
+    _I,
+)
+_CONFIRMED = re.compile(
+    r"\b(?:i|we)(?:'ve|’ve|\s+have|\s+can)?\s+(?:also\s+|then\s+|now\s+|just\s+)*(?:verified|verify|confirmed|confirm|checked|ensured|made\s+sure|saw)\s+that\s+|"
+    r"\bich\s+habe\s+(?:geprüft|überprüft|bestätigt),?\s+dass\s+",
     _I,
 )
 
@@ -252,16 +260,16 @@ _ACTS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
 
 
 def statements(text: str) -> list[Statement]:
-    """What ``text`` says was done, in its order; nothing twice."""
+    """What the first 20,000 characters of ``text`` say was done, in their order; nothing twice."""
     found: dict[Statement, None] = {}
-    for clause in _clauses(text):
+    for clause in _clauses(text[:_LONGEST]):
         for statement in _of_clause(clause):
             found[statement] = None
     return list(found)
 
 
 def _of_clause(clause: _Clause) -> Iterator[Statement]:
-    said = _NOT_BUT_WELL.sub("successfully", clause.text)
+    said = _main(_CONFIRMED.sub("", _NOT_BUT_WELL.sub("successfully", clause.text)))
     if _UNREAL.search(said) or _OTHERS.search(said) or _OTHERS.search(clause.lead):
         return
     earlier, well = _EARLIER.search(said) is not None, _WELL.search(said) is not None
@@ -275,6 +283,12 @@ def _of_clause(clause: _Clause) -> Iterator[Statement]:
         if pattern.search(said):
             yield Statement(kind=kind, earlier=earlier)
     yield from _changes(said, clause.lead, earlier=earlier)
+
+
+def _main(said: str) -> str:
+    """Up to where it says why, what for, or more about something: there "not" and "if" are of the matter, not of the statement."""
+    stop = _STOP.search(said)
+    return said if stop is None else said[: stop.start()]
 
 
 def _changes(said: str, lead: str, *, earlier: bool) -> Iterator[Statement]:
@@ -303,8 +317,6 @@ def _changes(said: str, lead: str, *, earlier: bool) -> Iterator[Statement]:
 
 def _files(text: str) -> tuple[str, ...]:
     """The files that are named as what was changed, not those beside it."""
-    stop = _STOP.search(text)
-    text = text if stop is None else text[: stop.start()]
     names = [
         found[0].removeprefix("./")
         for found in _FILE.finditer(text)
