@@ -104,6 +104,12 @@ def _print_one(endpoint: JSON) -> int:
     star = "*" if endpoint["default"] else " "
     place = f" at {endpoint['base_url']}" if endpoint["base_url"] else ""
     print(neutral(f"{star} {endpoint['name']}: {endpoint['model'] or 'no model yet'}{place}, {endpoint['status']}"))
+    can = [one["name"] for one in endpoint["abilities"] if one["ok"]]
+    length = endpoint["context_length"]
+    roles = f"role {', '.join(endpoint['roles'])}" if endpoint.get("roles") else ""
+    told = [roles, f"context of {length} tokens" if length else "", ", ".join(can) and f"has {', '.join(can)}"]
+    if any(told):
+        print(neutral(f"    {'; '.join(part for part in told if part)}"))
     for ability in endpoint["abilities"]:
         if ability["ok"] is False:
             print(neutral(f"    {ability['name']}: {ability['detail']}"))

@@ -3,15 +3,16 @@
 import platform
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import anyio
 import anyio.to_thread
 import jupyter_core.paths
 
 from .. import __version__
-from ..records import EndpointInfo, Finding
-from .endpoints import TOUR
+from ..config import RoleSettings
+from ..records import EndpointInfo, Finding, Role
+from .endpoints import TOUR, Endpoints
 
 if TYPE_CHECKING:
     from .runtime import Runtime
@@ -26,7 +27,8 @@ async def examine(runtime: "Runtime") -> list[Finding]:
         await anyio.to_thread.run_sync(_records, runtime),
         *_endpoints(runtime.endpoints.all()),
         *_default(runtime),
-        *_roles(runtime),
+        *_roles(runtime.endpoints),
+        *_roles_without(runtime),
         await _kernels(runtime),
         await anyio.to_thread.run_sync(_labextension),
     ]
@@ -90,7 +92,7 @@ def _endpoints(endpoints: list[EndpointInfo]) -> list[Finding]:
     return [_endpoint(endpoint) for endpoint in real]
 
 
-def _roles(runtime: "Runtime") -> list[Finding]:
+def _roles_without(runtime: "Runtime") -> list[Finding]:
     """Roles whose endpoint is not there; one may still be added, so this is no error of the settings."""
     return [
         Finding(
@@ -118,15 +120,58 @@ def _default(runtime: "Runtime") -> list[Finding]:
     ]
 
 
+_HOW = {
+    "tools": "acts by its own tool calls",
+    "actions": "acts by one JSON object a step",
+    "chat": "can only talk",
+    None: "",
+}
+_WORDS = {"unknown": "not probed yet", "ready": "ready", "limited": "works with limits", "failed": "cannot be used"}
+
+
 def _endpoint(endpoint: EndpointInfo) -> Finding:
-    faults = [ability.detail or ability.name for ability in endpoint.abilities if ability.ok is False]
-    words = {"unknown": "not probed yet", "ready": "ready", "limited": "works with limits", "failed": "cannot be used"}
+    """All that a probe found: what it can do, what it cannot, and what could not be found out."""
+    found = [f"{one.name} {one.detail}".strip() for one in endpoint.abilities if one.ok and one.name != "context"]
+    missing = [
+        f"no {one.name}: {one.detail}" if one.detail else f"no {one.name}"
+        for one in endpoint.abilities
+        if one.ok is False
+    ]
+    unsure = [f"{one.name}: {one.detail}" for one in endpoint.abilities if one.ok is None and one.detail]
+    context = f"context of {endpoint.context_length} tokens" if endpoint.context_length else ""
+    told = [_WORDS[endpoint.status], _HOW[endpoint.protocol], context, ", ".join(found) and f"has {', '.join(found)}"]
     status = "problem" if endpoint.status == "failed" else "warning" if endpoint.status == "limited" else "ok"
     return Finding(
         name=f"endpoint {endpoint.name}",
         status=status,
-        detail="; ".join([f"{endpoint.base_url} {endpoint.model}: {words[endpoint.status]}", *faults]),
+        detail=f"{endpoint.base_url} {endpoint.model}: "
+        + "; ".join(part for part in (*told, *missing, *unsure) if part),
         hint=endpoint.hint,
+    )
+
+
+def _roles(endpoints: Endpoints) -> list[Finding]:
+    """The roles that the settings give an endpoint which is there."""
+    named = {role: endpoints.role(role) for role in get_args(Role)}
+    return [
+        _role(role, wanted, endpoints)
+        for role, wanted in named.items()
+        if wanted is not None and (not wanted.endpoint or endpoints.has(wanted.endpoint))
+    ]
+
+
+def _role(role: Role, wanted: RoleSettings, endpoints: Endpoints) -> Finding:
+    name = wanted.endpoint or endpoints.default
+    detail = name or "the first endpoint that answers"
+    detail += f" with the model {wanted.model}" if wanted.model else ""
+    detail += f", options {', '.join(wanted.options)}" if wanted.options else ""
+    info = endpoints.info(name) if name else None
+    failed = info is not None and info.status == "failed"
+    return Finding(
+        name=f"role {role}",
+        status="warning" if failed else "ok",
+        detail=f"{detail}, which cannot be used" if failed else detail,
+        hint=info.hint if info is not None and failed else "",
     )
 
 

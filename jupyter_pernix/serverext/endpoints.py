@@ -5,33 +5,29 @@ What the user adds is kept in ``endpoints.json`` in our config folder, readable 
 except towards their endpoint. Abilities are learnt by a probe, which is made before an endpoint is first used.
 """
 
-import json
 import logging
 import os
 import re
-import tempfile
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, get_args
 
 import anyio
 import anyio.to_thread
-import msgspec
 from msgspec.structs import replace
 
 from ..config import EndpointSettings, RoleSettings, Settings
 from ..errors import Conflict, InvalidInput, ModelError, NotFound
 from ..records import Discovery, EndpointCreate, EndpointInfo, Role
+from .endpoint_entry import Entry, Source, checked, failure, needs_glance, needs_probe, new_entry
+from .endpoint_file import Saved, read_saved, write_saved
 
 if TYPE_CHECKING:
     from ..agent.model.parts import Model, Models
 
 log = logging.getLogger(__name__)
-
-Source = Literal["settings", "environment", "saved", "found", "local", "tour"]
 
 TOUR = "tour"
 LOCAL = "local"
@@ -46,22 +42,6 @@ _ADD_ONE = (
 _CORRECT_ROLE = "Correct `roles` in the settings file, or add an endpoint of that name."
 
 
-class Saved(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``endpoints.json`` holds."""
-
-    default: str = ""
-    endpoints: dict[str, EndpointSettings] = {}
-    found: dict[str, EndpointSettings] | None = None
-    """What the last look around loopback found; ``None``: nobody has looked yet."""
-
-
-@dataclass
-class _Entry:
-    settings: EndpointSettings
-    source: Source
-    info: EndpointInfo
-
-
 class Endpoints:
     """By name. ``folder`` is our config folder; it is made when something is saved."""
 
@@ -69,11 +49,11 @@ class Endpoints:
         self._settings = settings
         self._environ = os.environ if environ is None else environ
         self._path = folder / "endpoints.json"
-        self._entries: dict[str, _Entry] = {}
-        self._variants: dict[tuple[str, str], _Entry] = {}
+        self._entries: dict[str, Entry] = {}
+        self._variants: dict[tuple[str, str], Entry] = {}
         self._discoveries: list[Discovery] = []
         self._probing = anyio.Lock()
-        self._saved = self._read_saved()
+        self._saved = read_saved(self._path)
         for name, endpoint in settings.endpoints.items():
             source: Source = "environment" if name == "openai" and endpoint.api_key_env else "settings"
             self._put(name, endpoint, source)
@@ -103,15 +83,13 @@ class Endpoints:
         return replace(self._entry(name).info, default=name == self.default, roles=self._roles(name))
 
     def _roles(self, name: str) -> list[Role]:
-        roles, default = self._settings.roles, self.default
-        named: dict[Role, RoleSettings] = {
-            "primary": roles.primary,
-            "background": roles.background,
-            "backup": roles.backup,
-        }
-        return [
-            role for role, wanted in named.items() if wanted != RoleSettings() and (wanted.endpoint or default) == name
-        ]
+        default, named = self.default, {role: self.role(role) for role in get_args(Role)}
+        return [role for role, wanted in named.items() if wanted and (wanted.endpoint or default) == name]
+
+    def role(self, role: Role) -> RoleSettings | None:
+        """What the settings say of a role; ``None``: nothing."""
+        wanted: RoleSettings = getattr(self._settings.roles, role)
+        return wanted if wanted != RoleSettings() else None
 
     def has(self, name: str) -> bool:
         return name in self._entries
@@ -139,17 +117,16 @@ class Endpoints:
         # Imported here: it stands on the agent.
         from ..agent.model.roles import Opener, RoleModels
 
-        roles = self._settings.roles
-        primary = roles.primary
+        primary = self._settings.roles.primary
         if session_endpoint and session_endpoint != (primary.endpoint or self.default):
             primary = RoleSettings(endpoint=session_endpoint)
         openers: dict[Role, Opener] = {"primary": partial(self._connected, primary)}
         if (primary.endpoint or self.default) != TOUR:
-            others: dict[Role, RoleSettings] = {"background": roles.background, "backup": roles.backup}
+            others: tuple[Role, ...] = ("background", "backup")
             openers |= {
                 role: partial(self._connected, wanted, role)
-                for role, wanted in others.items()
-                if wanted != RoleSettings()
+                for role in others
+                if (wanted := self.role(role)) is not None
             }
         async with RoleModels(openers) as models:
             yield models
@@ -171,33 +148,47 @@ class Endpoints:
         from ..agent.model.endpoints import connect
 
         model = connect(self._effective(entry), entry.info, deadlines=self._settings.deadlines, options=wanted.options)
+        limit = model.context_length
         try:
             yield model
         finally:
+            if model.context_length != limit:  # learnt from a refusal; the next turn need not run into it again
+                entry.info = replace(entry.info, context_length=model.context_length)
             with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
                 await model.aclose()
 
-    async def _usable(self, name: str, model: str = "") -> _Entry:
+    async def _usable(self, name: str, model: str = "") -> Entry:
         entry = self._entries.get(name)
         if entry is None:
             raise ModelError(f"there is no endpoint {name!r} any more", hint=_ADD_ONE)
         if model and model != (entry.settings.model or entry.info.model):
             return await self._usable_variant(entry, model)
-        if _needs_probe(entry):
-            await self.probe(name)
-            entry = self._entry(name)
-        return _checked(entry)
+        await self._learn(name, entry)
+        return checked(entry)
 
-    async def _usable_variant(self, entry: _Entry, model: str) -> _Entry:
+    async def _usable_variant(self, entry: Entry, model: str) -> Entry:
         """The same endpoint with another model, as a role asks for it. What the endpoint costs is said of its own model only."""
         settings = replace(entry.settings, model=model, context_length=None, price=None)
         variant = self._variants.get((entry.info.name, model))
         if variant is None or variant.settings != settings:
-            variant = _new_entry(entry.info.name, settings, entry.source, self._environ)
+            variant = new_entry(entry.info.name, settings, entry.source, self._environ)
             self._variants[entry.info.name, model] = variant
-        if _needs_probe(variant):
-            variant.info = await self._probed(entry.info.name, variant)
-        return _checked(variant)
+        await self._learn(entry.info.name, variant)
+        return checked(variant)
+
+    async def _learn(self, name: str, entry: Entry) -> None:
+        """Find out what must be known before an endpoint is used; two who need it wait for one."""
+        async with entry.learning:
+            if needs_probe(entry):
+                entry.info = await self._probed(name, entry)
+            elif needs_glance(entry):
+                # Imported here: httpx costs the start of the server 0.2 s.
+                from ..agent.model.endpoints import glance
+
+                seen = await glance(self._effective(entry), name=name)
+                entry.info = replace(
+                    entry.info, models=seen.models, context_length=seen.context_length, abilities=seen.abilities
+                )
 
     async def _first_that_answers(self) -> str:
         for name in list(self._entries):
@@ -205,7 +196,7 @@ class Endpoints:
                 return name
         if len(self._entries) > 1:
             faults = "; ".join(
-                f"{name!r}: {_failure(entry.info)}" for name, entry in self._entries.items() if name != TOUR
+                f"{name!r}: {failure(entry.info)}" for name, entry in self._entries.items() if name != TOUR
             )
             raise ModelError(f"no endpoint answers ({faults})", hint=_ADD_ONE)
         raise ModelError("no model is set up yet", hint=_ADD_ONE)
@@ -276,7 +267,7 @@ class Endpoints:
         entry.info = await self._probed(name, entry)
         return self.info(name)
 
-    async def _probed(self, name: str, entry: _Entry) -> EndpointInfo:
+    async def _probed(self, name: str, entry: Entry) -> EndpointInfo:
         # Imported here: httpx costs the start of the server 0.2 s.
         from ..agent.model.endpoints import probe
 
@@ -330,18 +321,18 @@ class Endpoints:
 
     # ---- parts ----------------------------------------------------------------------------------------------------------
 
-    def _entry(self, name: str) -> _Entry:
+    def _entry(self, name: str) -> Entry:
         entry = self._entries.get(name)
         if entry is None:
             raise NotFound("endpoint", name)
         return entry
 
-    def _effective(self, entry: _Entry) -> EndpointSettings:
+    def _effective(self, entry: Entry) -> EndpointSettings:
         """With the key itself, wherever it is kept."""
         return replace(entry.settings, api_key=entry.settings.key(self._environ), api_key_env="")
 
     def _put(self, name: str, endpoint: EndpointSettings, source: Source) -> None:
-        self._entries[name] = _new_entry(name, endpoint, source, self._environ)
+        self._entries[name] = new_entry(name, endpoint, source, self._environ)
 
     def _put_tour(self) -> None:
         info = EndpointInfo(
@@ -354,64 +345,8 @@ class Endpoints:
             status="ready",
             hint="A recorded tour, not a model: it plays one job with a real kernel and real files.",
         )
-        self._entries[TOUR] = _Entry(EndpointSettings(base_url="", kind="tour"), "tour", info)
-
-    def _read_saved(self) -> Saved:
-        try:
-            return msgspec.json.decode(self._path.read_bytes(), type=Saved)
-        except FileNotFoundError:
-            return Saved()
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as exc:
-            log.warning("%s cannot be read and is left alone: %s", self._path, exc)
-            return Saved()
+        self._entries[TOUR] = Entry(EndpointSettings(base_url="", kind="tour"), "tour", info)
 
     async def _save(self, saved: Saved) -> None:
-        await anyio.to_thread.run_sync(_write_private, self._path, msgspec.to_builtins(saved))
+        await anyio.to_thread.run_sync(write_saved, self._path, saved)
         self._saved = saved
-
-
-def _new_entry(name: str, endpoint: EndpointSettings, source: Source, environ: Mapping[str, str]) -> _Entry:
-    info = EndpointInfo(
-        name=name,
-        kind=endpoint.kind,
-        base_url=endpoint.base_url,
-        model=endpoint.model,
-        context_length=endpoint.context_length,
-        has_key=bool(endpoint.key(environ)),
-        source=source,
-    )
-    return _Entry(endpoint, source, info)
-
-
-def _needs_probe(entry: _Entry) -> bool:
-    told = bool(entry.settings.model) and entry.settings.protocol != "auto"
-    return entry.info.status == "failed" or (entry.info.status == "unknown" and not told)
-
-
-def _checked(entry: _Entry) -> _Entry:
-    """:raises ModelError: if a probe found that it cannot be used"""
-    if entry.info.status == "failed":
-        raise ModelError(
-            f"the endpoint {entry.info.name!r} cannot be used: {_failure(entry.info)}", hint=entry.info.hint
-        )
-    return entry
-
-
-def _failure(info: EndpointInfo) -> str:
-    faults = [ability.detail or ability.name for ability in info.abilities if ability.ok is False]
-    return "; ".join(faults) or info.hint or "it does not answer"
-
-
-def _write_private(path: Path, body: Any) -> None:
-    """Atomic, and never readable by others (``mkstemp`` makes 0600)."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".endpoints-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(body, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -146,6 +146,42 @@ async def test_a_session_s_own_endpoint_goes_before_the_role_and_background_is_n
         assert (primary.endpoint, primary.name) == ("a", "a-2")
 
 
+async def test_an_endpoint_that_is_told_what_it_is_is_asked_for_its_context_only(
+    tmp_path: Path, modelserver: ModelServer
+) -> None:
+    told = EndpointSettings(base_url=modelserver.url, model="scripted-1", protocol="tools")
+    found = endpoints(tmp_path, Settings(endpoints={"told": told}))
+    async with found.model("told") as model:
+        assert (model.context_length, model.protocol) == (131072, "tools")
+    assert modelserver.ctl("stats")["conversations"] == {}
+    assert (found.info("told").context_length, found.info("told").status) == (131072, "unknown")
+
+
+async def test_a_limit_that_was_learnt_holds_for_the_next_turn(tmp_path: Path, modelserver: ModelServer) -> None:
+    told = EndpointSettings(base_url=modelserver.url, model="scripted-1", protocol="tools", context_length=100_000)
+    found = endpoints(tmp_path, Settings(endpoints={"told": told}))
+    async with found.model("told") as model:
+        assert model.context_length == 100_000
+        model.learn_limit(8192)
+        assert model.context_length == 8192
+    async with found.model("told") as model:
+        assert model.context_length == 8192
+
+
+async def test_two_turns_that_need_an_unknown_endpoint_probe_it_once(tmp_path: Path, modelserver: ModelServer) -> None:
+    found = endpoints(tmp_path, Settings(endpoints={"new": EndpointSettings(base_url=modelserver.url)}))
+    infos: list[int] = []
+
+    async def use() -> None:
+        async with found.model("new"):
+            infos.append(id(found._entry("new").info))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(use)
+        group.start_soon(use)
+    assert len(set(infos)) == 1
+
+
 async def test_a_tour_is_on_its_own(tmp_path: Path) -> None:
     settings = Settings(endpoints={"dead": dead()}, roles=Roles(background=RoleSettings(endpoint="dead")))
     async with endpoints(tmp_path, settings).models("tour") as models:
@@ -268,6 +304,21 @@ async def test_a_turn_is_answered_by_an_endpoint_that_was_added_over_http(
         events = await server.wait_idle(session)
         assert [event["text"] for event in events if event["type"] == "message.completed"] == ["There are 42 rows."]
         assert (await server.http.delete("/endpoints/lab")).status_code == 204
+
+
+@pytest.mark.server
+async def test_the_doctor_says_what_each_endpoint_can_do_and_what_it_cannot(
+    serve: Serve, modelserver: ModelServer
+) -> None:
+    async with serve() as server:
+        await server.post("/endpoints", {"name": "lab", "base_url": modelserver.url}, status=201)
+        found = {one["name"]: one for one in await server.get("/doctor")}
+        detail = found["endpoint lab"]["detail"]
+        assert "can only talk" in detail
+        assert "context of 131072 tokens" in detail
+        assert "no tools: " in detail
+        assert "no json_schema: " in detail
+        assert found["endpoint lab"]["status"] == "warning"
 
 
 @pytest.mark.server

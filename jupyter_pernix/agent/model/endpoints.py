@@ -41,7 +41,7 @@ def connect(
         raise ModelMissing(f"the endpoint {info.name!r} names no model", hint="set the model of this endpoint")
     key = settings.key(os.environ if environ is None else environ)
     endpoint = Endpoint(settings.base_url, key=key, deadlines=deadlines)
-    limit = settings.context_length or info.context_length
+    limit = info.context_length or settings.context_length
     price = settings.price
     if protocol == "actions":
         return ActionModel(
