@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 import anyio
 
 from ..errors import StoreError
-from ..events import Event, Stored
+from ..events import Event, Stored, TurnEdited, TurnStarted, TurnSubmitted
+from ..ids import TurnId
 from ..ports import TurnHost
 from .context import Transcript
 from .ledger import Ledger
@@ -57,3 +58,22 @@ class Journal:
                     self.transcript.add(stored)
         if scope.cancelled_caught:
             raise StoreError(f"the store did not take {count} events within {_STORE_DEADLINE:g} s")
+
+    # ---- what was asked -----------------------------------------------------------------------------------------------------
+
+    def request(self, turn_id: TurnId) -> str:
+        """The message of a turn."""
+        for stored in reversed(self.log):
+            if isinstance(stored.event, TurnSubmitted | TurnEdited) and stored.event.turn_id == turn_id:
+                return stored.event.text
+        return ""
+
+    def request_before(self, turn_id: TurnId) -> str:
+        """The message of the turn that began before this one; "" for the first."""
+        before: TurnId | None = None
+        for stored in self.log:
+            if isinstance(stored.event, TurnStarted):
+                if stored.event.turn_id == turn_id:
+                    break
+                before = stored.event.turn_id
+        return "" if before is None else self.request(before)

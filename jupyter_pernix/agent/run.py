@@ -141,6 +141,8 @@ class Run:
             news = turn.toolbox.news(told_already(self._log).get(TOLD_AS), host=self._host, turn_id=self._turn_id)
             await journal.add(*news)
         await self._say_unpriced(primary)
+        if self._settings.scout and not reopened:
+            await turn.scout()
         return await self._loop(turn)
 
     async def _primary(self) -> tuple[Model | None, Ending]:

@@ -13,7 +13,6 @@ from ..events import (
     MessageDelta,
     StepFallbackTaken,
     StepFinished,
-    StepRetryScheduled,
     StepStarted,
     ThoughtCompleted,
     ThoughtDelta,
@@ -22,6 +21,7 @@ from ..events import (
 from ..ids import StepId, TurnId, new_step_id
 from ..ports import Clock, TurnHost
 from ..records import Role, Timings, Usage
+from .aside import retry_event
 from .budget import Exceeded, Spending
 from .context import GIVEN_UP
 from .guards import Repetition
@@ -368,7 +368,7 @@ class Steps:
             exceeded = self._spending.next_call(self._clock.monotonic() + wait.seconds)
             assert exceeded is not None
             raise BudgetSpent(exceeded)
-        await self._journal.add(retry_event(wait, self._host, self._turn_id, self._asked_id()))
+        await self._journal.add(retry_event(wait, self._host.session_id, self._turn_id, self._asked_id()))
 
     def _asked_id(self) -> StepId:
         assert self._asked is not None
@@ -397,20 +397,6 @@ class Steps:
             return part
         streaming.pass_on(part)
         return None
-
-
-def retry_event(wait: Wait, host: TurnHost, turn_id: TurnId | None, step_id: StepId) -> StepRetryScheduled:
-    return StepRetryScheduled(
-        session_id=host.session_id,
-        turn_id=turn_id,
-        step_id=step_id,
-        attempt=wait.attempt,
-        attempts=wait.attempts,
-        seconds=wait.seconds,
-        asked=wait.asked,
-        text=wait.text,
-        hint=wait.error.hint,
-    )
 
 
 def is_empty(reply: Reply) -> bool:

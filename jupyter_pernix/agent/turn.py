@@ -4,17 +4,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import ContextOverflow
 from ..ids import TurnId
 from ..ports import Clock, TurnHost
 from ..records import Role
+from .aside import Asides
 from .budget import Spending
 from .calls import Calls, Outcome, Shares
+from .claims import corrections
+from .compaction import Compactor
 from .guards import Guards
 from .journal import Journal
 from .model.parts import Model, Models
 from .permission import asked_before
 from .reopening import Left, left_behind
 from .run_settings import RunSettings
+from .scout import scout
 from .sizes import Sizes
 from .steps import Step, Steps
 from .toolbox import Toolbox
@@ -36,6 +41,9 @@ class Turn:
     sizes: Sizes
     steps: Steps
     calls: Calls
+    compactor: Compactor
+    asides: Asides
+    models: Models
     left: Left
 
     @classmethod
@@ -81,9 +89,27 @@ class Turn:
             spending=spending,
             deadlines=settings.deadlines,
             clock=clock,
-            correct=lambda text: corrections(journal, turn_id, text),
+            correct=lambda text: corrections_of(text, host=host, journal=journal, turn_id=turn_id),
             desk=desk,
             asked=asked_before(journal.log),
+        )
+        asides = Asides(
+            session_id=host.session_id,
+            turn_id=turn_id,
+            store=journal.add,
+            clock=clock,
+            retry=settings.retry,
+            spending=spending,
+            index=steps.next_index,
+        )
+        compactor = Compactor(
+            host=host,
+            turn_id=turn_id,
+            journal=journal,
+            models=models,
+            sizes=sizes,
+            settings=settings.compaction,
+            asides=asides,
         )
         return cls(
             host=host,
@@ -93,6 +119,9 @@ class Turn:
             sizes=sizes,
             steps=steps,
             calls=calls,
+            compactor=compactor,
+            asides=asides,
+            models=models,
             left=left,
         )
 
@@ -101,9 +130,28 @@ class Turn:
         self.calls.reopen(self.left.open_calls, text=self.left.text, failed=self.left.failed)
         return self.left.promised
 
+    async def scout(self) -> None:
+        """Plan the turn, if it is worth a plan and there is a model to make it."""
+        await scout(
+            host=self.host,
+            turn_id=self.turn_id,
+            journal=self.journal,
+            models=self.models,
+            asides=self.asides,
+            tools=self.toolbox.tools,
+        )
+
     async def ask(self) -> Step:
-        """The next answer; see ``Steps.ask``."""
-        return await self.steps.ask()
+        """The next answer; see ``Steps.ask``. An input that is too long is made shorter, and sent once more."""
+        if await self.compactor.before_request(self.steps.model):
+            self.calls.guards.compacted()
+        try:
+            return await self.steps.ask()
+        except ContextOverflow as exc:
+            if not await self.compactor.after_overflow(exc, self.steps.model):
+                raise
+            self.calls.guards.compacted()
+        return await self.steps.ask(last_try=True)
 
     async def carry_out(self) -> Outcome:
         """Carry out the calls of the last answer."""
@@ -113,7 +161,7 @@ class Turn:
 
     def corrections(self, text: str) -> list[str]:
         """What the host's record says against an answer, or what the answer leaves out."""
-        return corrections(self.journal, self.turn_id, text)
+        return corrections_of(text, host=self.host, journal=self.journal, turn_id=self.turn_id)
 
 
 async def _who_answers(models: Models, primary: Model, left: Left) -> tuple[Model, Role]:
@@ -121,5 +169,7 @@ async def _who_answers(models: Models, primary: Model, left: Left) -> tuple[Mode
     return (primary, "primary") if backup is None else (backup, "backup")
 
 
-def corrections(journal: Journal, turn_id: TurnId, text: str) -> list[str]:
-    return []
+def corrections_of(text: str, *, host: TurnHost, journal: Journal, turn_id: TurnId) -> list[str]:
+    """``claims.corrections`` of an answer of this turn."""
+    request, before = journal.request(turn_id), journal.request_before(turn_id)
+    return corrections(text, journal.ledger, turn_id, request, before, host.mode)
