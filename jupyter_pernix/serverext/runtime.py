@@ -133,6 +133,8 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
             side_files=SideFiles(data_folder / "side"),
             kernels=kernels,
             carry=options.carry or turns.carry,
+            compact=turns.compact,
+            title=turns.title,
             instructions_folder=options.config_folder,
             write_record=RunNotebooks(kernels).write,
             tasks=tasks,
