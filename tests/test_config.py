@@ -1,6 +1,7 @@
 """The layers of the settings: what each gives, which wins, and where a value came from."""
 
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -174,6 +175,43 @@ def test_what_is_explained_is_what_holds(tmp_path: Path):
     layers = resolve(**all_layers(tmp_path))
     told = nested({setting.key: setting.value for setting in layers.explain()})
     assert msgspec.convert(told, Settings) == layers.settings == load(**all_layers(tmp_path))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_mixture_of_layers_is_explained_as_it_holds(tmp_path: Path, seed: int):
+    chance = random.Random(seed)
+    chosen = {key: chance.sample(LAYERS, chance.randint(0, len(LAYERS))) for key in KINDS}
+    everything: dict[str, Any] = {
+        "config_file": tmp_path / "config.toml",
+        "environ": {},
+        "assignments": [],
+        "overrides": {},
+    }
+    everything |= {"project_file": tmp_path / "project.toml", "endpoints": NAMES}
+    files = {
+        "config_file": 'endpoints.home.base_url = "http://127.0.0.1:1/v1"\nendpoints.home.price.prompt = 0.0\n',
+        "project_file": "",
+    }
+    files["config_file"] += toml("endpoints.home.price.completion", 7.5)
+    for key, layers in chosen.items():
+        if key == "endpoints.home.price.completion":
+            layers = [layer for layer in layers if layer != "user file"]
+        values = {layer: KINDS[key][LAYERS.index(layer)] for layer in layers if layer != "project file" or allowed(key)}
+        one = given(tmp_path, key, values)
+        files["config_file"] += toml(key, values["user file"]) if "user file" in values else ""
+        files["project_file"] += toml(key, values["project file"]) if "project file" in values else ""
+        everything["environ"] |= one["environ"]
+        everything["assignments"] += one["assignments"]
+        everything["overrides"] |= one["overrides"]
+    for name, content in files.items():
+        everything[name].write_text(content)
+    layered = resolve(**everything)
+    told = layered.explain()
+    assert msgspec.convert(nested({setting.key: setting.value for setting in told}), Settings) == layered.settings
+    for setting in told:
+        assert (setting.source, setting.value) in [
+            (each.source, each.value) for each in setting.layers if not each.note
+        ]
 
 
 def test_each_value_tells_its_layer_and_place(tmp_path: Path):

@@ -33,7 +33,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    whole = argparse.ArgumentParser(
+    whole = CommandParser(
         prog="jupyter pernix", description="An AI agent workspace for Jupyter, from the command line."
     )
     whole.add_argument("--version", action="version", version=f"jupyter_pernix {__version__}")

@@ -74,7 +74,8 @@ class Screen:
         self._end_text()
 
     def _turn_started(self, event: JSON) -> None:
-        self.note(f"{neutral(str(event['model']))} at {neutral(str(event['endpoint']))}, mode {event['mode']}")
+        model = f"{neutral(str(event['model']))} at {neutral(str(event['endpoint']))}, " if event["model"] else ""
+        self.note(f"{model}mode {event['mode']}")
 
     def _tool_call_requested(self, event: JSON) -> None:
         self._calls[event["call_id"]] = event

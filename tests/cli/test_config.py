@@ -133,6 +133,11 @@ def test_with_a_server_it_tells_that_servers_settings_and_set_is_refused(home: P
     assert "--set is for a server that this command starts" in done.stderr
 
 
-def test_of_two_for_one_key_the_later_holds(home: Path, tmp_path: Path):
-    done = pernix(home, "config", "--set", "scout=false", "--set", "scout=true", "scout", cwd=tmp_path)
-    assert done.stdout.startswith("scout = true")
+def test_settings_may_stand_before_and_after_the_command_and_the_later_holds(home: Path, tmp_path: Path):
+    given = ["--set", "titles=false", "config", "--set", "scout=false", "--set", "scout=true", "--json"]
+    done = pernix(home, *given, cwd=tmp_path)
+    told = {each["key"]: each for each in map(json.loads, done.stdout.splitlines())}
+    assert {key: told[key]["value"] for key in told if told[key]["source"] == "command line"} == {
+        "titles": False,
+        "scout": True,
+    }
