@@ -59,10 +59,24 @@ class Node:
     kind: Any
     rules: Rules = field(repr=False)
     default: Any = REQUIRED
-    doc: str = ""
-    about: str = ""
-    """What the table is for that it stands in."""
     rule: Rule = Rule()
+    owner: Struct | None = None
+    """The struct that has it as a field; ``None`` for what stands under a key of the user's."""
+    above: "Node | None" = field(default=None, repr=False)
+
+    @property
+    def doc(self) -> str:
+        """What it is for."""
+        if self.owner is None:
+            return self.above.doc if self.above else ""
+        return field_docs(self.owner).get(self.path[-1]) or self.rule.doc
+
+    @property
+    def about(self) -> str:
+        """What the table is for that it stands in."""
+        if self.above is None:
+            return ""
+        return self.above.about if self.owner is None else self.above.doc or self.above.about
 
     @property
     def struct(self) -> Struct | None:
@@ -88,7 +102,7 @@ class Node:
         struct = self.struct
         if struct is None:
             return {}
-        kinds, docs = _kinds(struct), field_docs(struct)
+        kinds = _kinds(struct)
         rules = self.rules.get(struct, {})
         children: dict[str, Node] = {}
         for each in msgspec.structs.fields(struct):
@@ -98,15 +112,15 @@ class Node:
                 kind=rule.kind or kinds[each.name],
                 rules=self.rules,
                 default=self._default_of(each),
-                doc=docs.get(each.name) or rule.doc,
-                about=self.doc or self.about,
                 rule=rule,
+                owner=struct,
+                above=self,
             )
         return children
 
     def child(self, name: str) -> "Node | None":
         if self.entries is not None:
-            return Node(path=(*self.path, name), kind=self.entries, rules=self.rules, doc=self.doc, about=self.about)
+            return Node(path=(*self.path, name), kind=self.entries, rules=self.rules, above=self)
         return self.children().get(name)
 
     def _default_of(self, each: msgspec.structs.FieldInfo) -> Any:
