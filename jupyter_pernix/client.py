@@ -121,9 +121,16 @@ class Client:
     def info(self) -> JSON:
         return self.request("GET", "/", timeout=10)
 
-    def sessions(self, archived: str = "") -> list[JSON]:
-        """Newest first. ``archived``: "" only live ones, "true" only archived ones, "all" both."""
-        return self.request("GET", "/sessions" + (f"?archived={quote(archived)}" if archived else ""))
+    def settings(self) -> list[JSON]:
+        """Each setting as the server has it: ``key``, ``value``, ``source``."""
+        return self.request("GET", "/config")
+
+    def sessions(self, archived: str = "", *, parent: str = "", workers: bool = False) -> list[JSON]:
+        """Newest first. ``archived``: "" only live ones, "true" only archived ones, "all" both. Workers only with ``workers``, or those
+        of one ``parent``."""
+        given = {"archived": archived, "parent": parent, "workers": "true" if workers else ""}
+        query = urlencode({name: value for name, value in given.items() if value})
+        return self.request("GET", "/sessions" + (f"?{query}" if query else ""))
 
     def create_session(self, **fields: Any) -> JSON:
         return self.request("POST", "/sessions", fields)
@@ -135,17 +142,43 @@ class Client:
     def change_session(self, session_id: str, **fields: Any) -> JSON:
         return self.request("PATCH", f"/sessions/{quote(session_id, safe='')}", fields)
 
-    def submit(self, session_id: str, text: str, *, origin: str, can_ask: bool) -> JSON:
+    def submit(self, session_id: str, text: str, *, origin: str, can_ask: bool, budget: JSON | None = None) -> JSON:
         """``{"turn_id", "seq"}`` of the stored turn; it waits in the queue when the session is busy. ``can_ask`` false: nobody
-        is there to answer questions, what would be asked is refused."""
-        body = {"text": text, "origin": origin, "can_ask": can_ask}
+        is there to answer questions, what would be asked is refused. ``budget``: instead of the one in the settings."""
+        body = {
+            "text": text,
+            "origin": origin,
+            "can_ask": can_ask,
+            **({"budget": budget} if budget is not None else {}),
+        }
         return self.request("POST", f"/sessions/{quote(session_id, safe='')}/turns", body)
+
+    def edit(self, session_id: str, turn_id: str, text: str) -> JSON:
+        """Change a message that still waits for its turn."""
+        path = f"/sessions/{quote(session_id, safe='')}/turns/{quote(turn_id, safe='')}"
+        return self.request("PATCH", path, {"text": text})
 
     def cancel(self, session_id: str, turn_id: str) -> None:
         self.request("POST", f"/sessions/{quote(session_id, safe='')}/turns/{quote(turn_id, safe='')}/cancel")
 
+    def pause(self, session_id: str) -> JSON:
+        """The session's summary; the turn pauses at its next step."""
+        return self.request("POST", f"/sessions/{quote(session_id, safe='')}/pause")
+
+    def resume(self, session_id: str) -> JSON:
+        """``{"turn_id", "seq"}`` of the turn that goes on: the paused one, or a new one after one that was interrupted."""
+        return self.request("POST", f"/sessions/{quote(session_id, safe='')}/resume")
+
+    def stop(self, session_id: str) -> JSON:
+        """Stop what runs: the turn, or a compaction."""
+        return self.request("POST", f"/sessions/{quote(session_id, safe='')}/stop")
+
+    def compact(self, session_id: str) -> JSON:
+        """Begin to make the conversation shorter for the model."""
+        return self.request("POST", f"/sessions/{quote(session_id, safe='')}/compact")
+
     def approvals(self, session_id: str) -> list[JSON]:
-        """The open questions of the session."""
+        """The open questions of the session and of its workers."""
         return self.request("GET", f"/approvals?session={quote(session_id, safe='')}")
 
     def answer(self, approval_id: str, choice: str, text: str = "") -> JSON:
@@ -248,9 +281,9 @@ class TurnEnd:
         come back to."""
         if event.get("turn_id") != self._turn_id:
             return False
-        if event["type"] == "turn.started":
-            self._started = True
-        elif event["type"] == "turn.finished":
+        if event["type"] in ("turn.started", "session.state_changed"):
+            self._started = True  # of a turn that was paused only the change is seen
+        if event["type"] == "turn.finished":
             self.finished = event
             return not self._started
         idle = event["type"] == "session.state_changed" and event["after"] == "idle_ready"

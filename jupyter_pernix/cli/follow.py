@@ -33,6 +33,7 @@ class Follow:
     can_ask: bool = False
     seconds: float | None = None
     timed_out: bool = False
+    workers: set[str] = field(default_factory=set[str])
     screen: Screen = field(init=False)
     end: TurnEnd = field(init=False)
 
@@ -75,16 +76,33 @@ class Follow:
 
     def _read(self) -> int:
         """Until the turn is over and its notebook is written."""
-        for message in self.client.events(self.after, self.session_id):
-            if message.kind == "delta" and not self.as_json:
-                self.screen.delta(message.data)
-            if message.kind == "pernix":
-                self.after = int(message.data["seq"])
-                self._event(message.data)
-                if self.end.reached(message.data):
-                    break
+        while not self._read_until_worker():
+            pass
         assert self.end.finished is not None
         return self._exit_code(self.end.finished)
+
+    def _read_until_worker(self) -> bool:
+        """True: to the end of the turn; false: a worker began, whose questions are to be seen too, so the stream is opened anew."""
+        for message in self.client.events(self.after, "" if self.workers else self.session_id):
+            session = message.data.get("session_id")
+            if message.kind == "delta" and session == self.session_id and not self.as_json:
+                self.screen.delta(message.data)
+            if message.kind != "pernix":
+                continue
+            self.after = int(message.data["seq"])
+            if session in self.workers and message.data["type"] == "approval.requested":
+                self._answer(message.data)
+            if session != self.session_id:
+                continue
+            self._event(message.data)
+            if self.end.reached(message.data):
+                return True
+            if message.data["type"] == "worker.spawned" and message.data["turn_id"] == self.turn_id:
+                first = not self.workers
+                self.workers.add(message.data["worker_id"])
+                if first:
+                    return False
+        raise AssertionError("a stream has no end")
 
     def _event(self, event: JSON) -> None:
         if self.as_json:

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import math
 import os
 import re
 import sys
@@ -28,6 +29,9 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     run.add_argument("--api-key-env", metavar="VAR", help="variable that holds the key for that address")
     run.add_argument("--kernel", default="", metavar="NAME", help="kernelspec for a new session")
     run.add_argument("--title", default="", help="title for a new session")
+    limits = run.add_argument_group("limits of this turn, before those in the settings")
+    for name, kind, says in _LIMITS:
+        limits.add_argument(f"--max-{name}", type=kind, metavar="N", help=says)
     _common(run)
     run.set_defaults(command=run_command)
     tour = commands.add_parser("tour", help="a recorded tour through a whole job; needs no model")
@@ -47,9 +51,36 @@ def _common(parser: argparse.ArgumentParser) -> None:
 
 def _seconds(text: str) -> float:
     seconds = float(text)
-    if not seconds > 0:
+    if not 0 < seconds < math.inf:
         raise ValueError(text)
     return seconds
+
+
+def _count(text: str) -> int:
+    count = int(text)
+    if count <= 0:
+        raise ValueError(text)
+    return count
+
+
+_LIMITS = (
+    ("rounds", _count, "requests to the model (exit code 7)"),
+    ("tokens", _count, "tokens read and written (exit code 8)"),
+    ("seconds", _seconds, "seconds of work (exit code 9)"),
+    ("cost", _seconds, "cost, in the currency of the endpoint's price (exit code 11)"),
+    ("lines", _count, "lines added and removed in files (exit code 12)"),
+)
+
+
+def _budget(client: Client, options: argparse.Namespace) -> JSON | None:
+    """The limits that were given, the others as in the settings; ``None``: none was given."""
+    given = {name: getattr(options, f"max_{name}") for name, _, _ in _LIMITS}
+    given["changed_lines"] = given.pop("lines")
+    if all(value is None for value in given.values()):
+        return None
+    settings = {setting["key"]: setting["value"] for setting in client.settings()}
+    held = {name: settings[f"budget.{name}"] for name in given if f"budget.{name}" in settings}
+    return held | {name: value for name, value in given.items() if value is not None}
 
 
 def run_command(options: argparse.Namespace) -> int:
@@ -65,7 +96,8 @@ def run_command(options: argparse.Namespace) -> int:
             session, after = _continued(client, options, endpoint)
         else:
             session, after = _created(client, options, endpoint, space_root), 0
-        turn = client.submit(session["session_id"], text, origin="cli", can_ask=can_ask)
+        budget = _budget(client, options)
+        turn = client.submit(session["session_id"], text, origin="cli", can_ask=can_ask, budget=budget)
         return _follow(client, session["session_id"], turn["turn_id"], after, options, can_ask=can_ask)
 
 

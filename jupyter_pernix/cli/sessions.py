@@ -8,12 +8,13 @@ import msgspec
 from ..client import JSON
 from ..livetext import duration, neutral, one_line
 from .connection import connected
-from .screen import width
+from .screen import MARKS, correction_lines, plan_lines, spending, width
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     sessions = commands.add_parser("sessions", help="list the sessions, newest first")
     sessions.add_argument("--all", action="store_true", dest="everything", help="archived ones too")
+    sessions.add_argument("--workers", action="store_true", help="also those that work for another session")
     sessions.add_argument("--json", action="store_true", dest="as_json", help="one session a line")
     sessions.set_defaults(command=sessions_command)
     show = commands.add_parser("show", help="tell what happened in a session")
@@ -24,7 +25,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def sessions_command(options: argparse.Namespace) -> int:
     with connected() as (client, _):
-        sessions = client.sessions("all" if options.everything else "")
+        sessions = client.sessions("all" if options.everything else "", workers=options.workers)
     for session in sessions:
         if options.as_json:
             print(msgspec.json.encode(session).decode())
@@ -32,7 +33,8 @@ def sessions_command(options: argparse.Namespace) -> int:
         when = datetime.fromisoformat(session["updated_at"]).astimezone().strftime("%Y-%m-%d %H:%M")
         title = one_line(session["title"] or "(untitled)", max(width() - 70, 20))
         waits = ", waits for an answer" if session.get("open_approvals") else ""
-        print(f"{session['session_id']}  {when}  {session['state']}{waits}  {title}")
+        parent = f"  worker of {session['parent']}" if session.get("parent") else ""
+        print(f"{session['session_id']}  {when}  {session['state']}{waits}{parent}  {title}")
     if not sessions and not options.as_json:
         print('There are no sessions yet. Start one with: jupyter pernix run "…"')
     return 0
@@ -40,7 +42,7 @@ def sessions_command(options: argparse.Namespace) -> int:
 
 def show_command(options: argparse.Namespace) -> int:
     with connected() as (client, _):
-        session_id = full_id(client.sessions("all"), options.session)
+        session_id = full_id(client.sessions("all", workers=True), options.session)
         if options.as_json:
             for event in client.past_events(session_id):
                 print(msgspec.json.encode(event).decode())
@@ -61,22 +63,34 @@ def _told(view: JSON) -> list[str]:
         f"{view['session_id']}: {view['state']}, mode {view['mode']}, endpoint {neutral(str(view['endpoint']))}",
         f"notebook {neutral(view['record_path'])}",
     ]
+    if view.get("parent"):
+        lines.append(f"worker of {view['parent']}")
+    spent = spending(view.get("usage"), view.get("cost"))
+    if spent:
+        lines.append(spent)
     for turn in view["turns"]:
         lines += ["", *("> " + line for line in neutral(turn["text"]).splitlines())]
+        lines += plan_lines(turn["plan"]) if turn.get("plan") else []
         for item in turn["items"]:
             lines += ["", *_item(item)] if item["type"] == "message" else _item(item)
         ending = turn["code"] or ("running" if turn["started_at"] else "queued")
         if ending != "answered":
             lines.append(f"[{ending}] {neutral(turn['detail'])}".rstrip())
+    if view.get("waiting"):
+        lines.append(neutral(str(view["waiting"]["text"])))
     return lines
 
 
 def _item(item: JSON) -> list[str]:
-    if item["type"] == "message":
-        return neutral(item["text"]).splitlines()
-    if item["type"] == "call":
-        mark = {"completed": "✓", "failed": "✗", "cancelled": "✗"}.get(item["status"], "…")
-        return [f"{mark} {one_line(item['title'], width() - 20)} {duration(item.get('duration'))}".rstrip()]
-    if item["type"] == "problem":
-        return [neutral(f"! {item['text']} {item['hint']}").rstrip()]
-    return []
+    match item["type"]:
+        case "message":
+            return correction_lines(item.get("corrections") or []) + neutral(item["text"]).splitlines()
+        case "call":
+            mark = MARKS.get(item["status"], "…")
+            line = f"{mark} {one_line(item['title'], width() - 20)} {duration(item.get('duration'))}".rstrip()
+            worker = item.get("worker")
+            return [line, f"  ↳ worker {worker['worker_id']}: {worker['code'] or 'running'}"] if worker else [line]
+        case "problem" | "notice":
+            return [neutral(f"! {item['text']} {item['hint']}").rstrip()]
+        case _:
+            return []

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import msgspec
 
-from ..records import JSON, ApprovalView, CallView, FileChange, TurnView
+from ..records import JSON, ApprovalView, CallView, FileChange, TurnView, WorkerView
 from .bundles import shorten
 
 TEXT_LIMIT = 20_000
@@ -26,6 +26,7 @@ def turn_metadata(turn: TurnView) -> JSON:
         "code": turn.code.value if turn.code is not None else None,
         "detail": shorten(turn.detail, TEXT_LIMIT),
         "usage": msgspec.to_builtins(turn.usage),
+        "cost": turn.cost,
         "submitted_at": time_of(turn.submitted_at),
         "started_at": time_of(started),
         "finished_at": time_of(finished),
@@ -62,6 +63,19 @@ def call_metadata(call: CallView) -> JSON:
         "rule": call.rule,
         "approval": approval_metadata(call.approval),
         "files": [_file(change) for change in call.files],
+        "worker": _worker(call.worker),
+    }
+
+
+def _worker(worker: WorkerView | None) -> JSON | None:
+    if worker is None:
+        return None
+    code = worker.code.value if worker.code is not None else None
+    return {
+        "worker_id": worker.worker_id,
+        "title": shorten(worker.title, TEXT_LIMIT),
+        "code": code,
+        "answer": shorten(worker.answer, TEXT_LIMIT),
     }
 
 
@@ -86,6 +100,10 @@ def call_text(call: CallView) -> str:
     if call.approval is not None and call.approval.choice is not None:
         said = f" ({call.approval.text})" if call.approval.text else ""
         parts.append(f"approval: {call.approval.choice}{said}")
+    if call.status == "unknown":
+        parts.append("It is not known whether this had its effect.")
+    if call.worker is not None:
+        parts.append(f"worker {call.worker.worker_id}: {call.worker.code.value if call.worker.code else 'not done'}")
     parts += [shorten(change.diff, TEXT_LIMIT) or f"changed: {change.path}" for change in call.files]
     if call.result:
         parts.append(shorten(call.result, TEXT_LIMIT))

@@ -20,6 +20,8 @@ from ..records import (
     CallView,
     ExecutionView,
     MessageView,
+    NoticeView,
+    Plan,
     ProblemView,
     SessionView,
     ThoughtView,
@@ -198,12 +200,14 @@ class _Notebook:
             kind="prompt",
             origin=turn.origin,
         )
+        if turn.plan is not None:
+            self._markdown(f"{turn.turn_id}-plan", _plan_text(turn.plan), turn_id=turn.turn_id, kind="plan")
         for item in turn.items:
             match item:
                 case MessageView():
                     self._markdown(
                         f"{item.step_id}-message",
-                        safe_markdown(item.text),
+                        _corrected(item),
                         turn_id=turn.turn_id,
                         step_id=item.step_id,
                         kind="answer",
@@ -221,6 +225,9 @@ class _Notebook:
                 case ProblemView():
                     text = f"**Problem:** {one_line(item.text)}" + (f" {one_line(item.hint)}" if item.hint else "")
                     self._markdown(f"{turn.turn_id}-problem", text, turn_id=turn.turn_id, kind="problem")
+                case NoticeView():
+                    text = f"*{one_line(item.text)}*" + (f" {one_line(item.hint)}" if item.hint else "")
+                    self._markdown(f"{turn.turn_id}-notice", text, turn_id=turn.turn_id, kind="notice")
                 case CallView():
                     self._call(turn, item)
         if turn.code is not None and turn.code != "answered":
@@ -287,6 +294,18 @@ class _Notebook:
             approval=approval_metadata(call.approval),
             rule=call.rule,
         )
+
+
+def _corrected(message: MessageView) -> str:
+    """The text, after what the host's record says against it."""
+    corrections = [f"> **Correction:** {one_line(each)}" for each in message.corrections]
+    return "\n\n".join([*corrections, safe_markdown(message.text)])
+
+
+def _plan_text(plan: Plan) -> str:
+    marks = {"completed": "✓", "in_progress": "▸", "pending": "·"}
+    steps = [f"- {marks[step.status]} {one_line(step.text)}" for step in plan.steps]
+    return "\n".join([f"**Plan:** {one_line(plan.approach)}", *([""] if steps else []), *steps])
 
 
 def _repeats_answer(turn: TurnView, call: CallView) -> bool:

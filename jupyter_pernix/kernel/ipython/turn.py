@@ -26,12 +26,13 @@ _ANSWERS = (
 
 @dataclass(frozen=True)
 class Answer:
-    """What a ``%%pernix`` cell leaves in ``_pernix``."""
+    """What a ``%%pernix`` cell leaves in ``_pernix``. ``corrections``: what the host says against ``text``."""
 
     text: str
     session_id: str
     turn_id: str
     code: str
+    corrections: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -75,6 +76,8 @@ class CellTurn:
         self._lock = threading.Lock()
         self._elsewhere: dict[str, list[JSON]] = {}
         self._text = ""
+        self._corrections: list[str] = []
+        self._workers: dict[str, str] = {}
         self._finished: JSON | None = None
 
     def follow(self) -> Answer:
@@ -94,7 +97,7 @@ class CellTurn:
         code, detail = self._finished["code"], self._finished["detail"]
         if code != "answered":
             raise CellFailed(f"{code}: {detail}" if detail else code)
-        return Answer(self._text, self._session_id, self._turn_id, code)
+        return Answer(self._text, self._session_id, self._turn_id, code, tuple(self._corrections))
 
     def _until_interrupted(self) -> None:
         try:
@@ -166,8 +169,31 @@ class CellTurn:
             handle(self, event)
 
     def _message(self, event: JSON) -> None:
-        self._text = event["text"]
-        self._view.message(event["step_id"], event["text"])
+        self._text, self._corrections = event["text"], list(event.get("corrections") or [])
+        self._view.message(event["step_id"], event["text"], self._corrections)
+
+    def _plan(self, event: JSON) -> None:
+        plan = event["plan"]
+        self._view.plan(plan["approach"], [(step["text"], step["status"]) for step in plan["steps"]])
+
+    def _worker(self, event: JSON) -> None:
+        self._workers[event["worker_id"]] = event["title"]
+        self._view.note(f"A worker began: {event['title']}. What it has to ask, it asks in the Pernix panel.")
+
+    def _worker_done(self, event: JSON) -> None:
+        self._view.note(f"A worker ended ({event['code']}): {self._workers.get(event['worker_id'], '')}".rstrip(": "))
+
+    def _compacted(self, event: JSON) -> None:
+        sizes = f"{event['tokens_before']:,} → {event['tokens_after']:,} tokens"
+        self._view.note(f"The conversation was made shorter: {sizes}. {event['dropped']}".strip())
+
+    def _instructions(self, event: JSON) -> None:
+        if event["text"] or not event["digest"]:
+            self._view.note(f"{event['name']} {'changed' if event['digest'] else 'is gone'}.")
+
+    def _moved(self, event: JSON) -> None:
+        if event["after"] == "paused":
+            self._view.note(f"Paused; it goes on with: jupyter pernix resume {event['session_id']}")
 
     def _requested(self, event: JSON) -> None:
         self._view.call(event["call_id"], event["title"] or event["tool"])
@@ -265,6 +291,15 @@ class CellTurn:
 
 _HANDLERS: dict[str, Callable[[CellTurn, JSON], Any]] = {
     "message.completed": CellTurn._message,
+    "plan.updated": CellTurn._plan,
+    "worker.spawned": CellTurn._worker,
+    "worker.reported": CellTurn._worker_done,
+    "step.retry_scheduled": CellTurn._problem,
+    "step.fallback_taken": CellTurn._problem,
+    "turn.resumed": CellTurn._problem,
+    "context.compacted": CellTurn._compacted,
+    "instructions.read": CellTurn._instructions,
+    "session.state_changed": CellTurn._moved,
     "tool_call.requested": CellTurn._requested,
     "tool_call.started": CellTurn._started,
     "tool_call.finished": CellTurn._call_finished,

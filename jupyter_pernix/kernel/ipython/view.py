@@ -3,7 +3,7 @@
 import itertools
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ...client import JSON
@@ -11,7 +11,7 @@ from ...livetext import LiveText, duration, neutral, one_line
 from ..markdown import as_code, as_text, code_block, safe_markdown
 
 _UPDATE_SECONDS = 0.2
-_MARKS = {"pending": "·", "in_progress": "▸", "completed": "✓", "failed": "✗", "cancelled": "✗"}
+_MARKS = {"pending": "·", "in_progress": "▸", "completed": "✓", "failed": "✗", "cancelled": "✗", "unknown": "?"}
 _numbers = itertools.count(1)
 
 
@@ -23,13 +23,21 @@ class Publisher(Protocol):
 
 @dataclass
 class _Text:
+    """``corrections`` stand before the text that they are about."""
+
     live: LiveText
+    corrections: list[str] = field(default_factory=list[str])
 
     def markdown(self) -> str:
-        return safe_markdown(self.live.text)
+        said = [f"> **Correction:** {as_text(_line(each))}" for each in self.corrections]
+        return "\n\n".join([*said, safe_markdown(self.live.text)])
 
     def plain(self) -> str:
-        return neutral(self.live.text).strip()
+        return "\n".join([*("! " + _line(each) for each in self.corrections), neutral(self.live.text)]).strip()
+
+
+def _line(text: str) -> str:
+    return " ".join(neutral(text).split())
 
 
 @dataclass
@@ -41,6 +49,27 @@ class _Note:
 
     def plain(self) -> str:
         return neutral(self.text)
+
+
+@dataclass
+class _Plan:
+    """Replaced as a whole when the plan changes."""
+
+    approach: str
+    steps: list[tuple[str, str]]
+
+    def markdown(self) -> str:
+        lines = [
+            f"*Plan:* {as_text(_line(self.approach))}",
+            *(f"{mark} {as_text(text)}" for mark, text in self._lines()),
+        ]
+        return "  \n".join(lines)
+
+    def plain(self) -> str:
+        return "\n".join([f"Plan: {_line(self.approach)}", *(f"  {mark} {text}" for mark, text in self._lines())])
+
+    def _lines(self) -> list[tuple[str, str]]:
+        return [(_MARKS.get(status, "·"), one_line(text, 200)) for text, status in self.steps]
 
 
 @dataclass
@@ -75,19 +104,22 @@ class _Card:
         return " ".join((_MARKS[self.status], *self._words())).rstrip()
 
 
+Entry = _Text | _Note | _Plan | _Code | _Card
+
+
 class _Segment:
     """One display that can be updated after later ones have begun."""
 
     def __init__(self) -> None:
         self.display_id = f"pernix-{os.getpid()}-{next(_numbers)}"
-        self.entries: list[_Text | _Note | _Code | _Card] = []
+        self.entries: list[Entry] = []
         self.shown = False
         self.dirty = True
 
     def bundle(self) -> dict[str, str]:
         """Text first; a viewer without Markdown shows the plain form."""
         markdown, plain = "", ""
-        before: _Text | _Note | _Code | _Card | None = None
+        before: Entry | None = None
         for entry in self.entries:
             if entry.plain():
                 cards = isinstance(entry, _Card) and isinstance(before, _Card)
@@ -106,14 +138,26 @@ class CellView:
         self._segments: list[_Segment] = []
         self._open: _Segment | None = None
         self._texts: dict[str, _Text] = {}
+        self._plan: _Plan | None = None
         self._cards: dict[str, tuple[_Segment, _Card]] = {}
         self._flushed = 0.0
 
     def delta(self, step_id: str, offset: int, text: str) -> None:
         self._text(step_id).live.write(offset, text)
 
-    def message(self, step_id: str, text: str) -> None:
-        self._text(step_id).live.write(0, text)
+    def message(self, step_id: str, text: str, corrections: list[str] | None = None) -> None:
+        shown = self._text(step_id)
+        shown.live.write(0, text)
+        shown.corrections = list(corrections or [])
+
+    def plan(self, approach: str, steps: list[tuple[str, str]]) -> None:
+        """``steps``: text and status of each. The last plan that was shown is brought up to date."""
+        if self._plan is None:
+            self._plan = _Plan(approach, steps)
+            self._add(self._plan)
+        self._plan.approach, self._plan.steps = approach, steps
+        for segment in self._segments:
+            segment.dirty = segment.dirty or self._plan in segment.entries
 
     def note(self, text: str) -> None:
         self._add(_Note(text))
@@ -175,7 +219,7 @@ class CellView:
             segment.dirty = segment.dirty or self._texts[step_id] in segment.entries
         return self._texts[step_id]
 
-    def _add(self, entry: _Text | _Note | _Code | _Card) -> _Segment:
+    def _add(self, entry: Entry) -> _Segment:
         if self._open is None:
             self._open = _Segment()
             self._segments.append(self._open)
