@@ -87,6 +87,48 @@ def complaint(tool: str, text: str) -> str:
     return "" if body.strip() in ("", "(no output)") else re.sub(r"\d+", "#", fingerprint(text))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What goes round: for the model (after "Not done: "), and for a person."""
+
+    model: str
+    person: str
+
+
+@dataclass(kw_only=True)
+class Call:
+    """One call as it was asked for; ``version``: of the world, when it was. ``result`` ``None``: not carried out."""
+
+    form: str
+    tool: str
+    arguments: Mapping[str, Any]
+    nature: Nature
+    version: int
+    refused: bool = False
+    result: str | None = None
+    failed: bool = False
+
+    @property
+    def name(self) -> str:
+        """The call in a few words, for a sentence."""
+        what = next(
+            (str(self.arguments[key]) for key in ("path", "command", "code", "pattern") if key in self.arguments), ""
+        )
+        flat = " ".join(what.split())
+        return f"{self.tool}({flat[:80]}{'…' if len(flat) > 80 else ''})"
+
+
+@dataclass(kw_only=True)
+class Record:
+    """What became of one form since the world was last changed; ``waited``: as many waits had ended at its last run."""
+
+    version: int
+    waited: int = 0
+    runs: int = 0
+    failures: int = 0
+    result: str = ""
+
+
 # ---- searching ----------------------------------------------------------------------------------------------------------
 
 
@@ -157,6 +199,53 @@ class Searches:
         self.fruitless = self.fruitless + 1 if found <= self._known else 0
         self._known |= found
         self._last = search
+
+
+# ---- same results -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class Complaints:
+    """Different calls, one after the other, that all had the same result: the same failure, or the same long output."""
+
+    LONG = 80
+
+    said: str = ""
+    forms: set[str] = field(default_factory=set[str])
+
+    def ended(self, tool: str, form: str, text: str, *, failed: bool) -> None:
+        said = complaint(tool, text) if failed else text if len(text) >= self.LONG else ""
+        if said and said == self.said:
+            self.forms.add(form)
+        else:
+            self.said, self.forms = said, {form} if said else set()
+
+    def forgive(self, left: int) -> None:
+        """Count on from ``left``: it was said."""
+        self.forms = set(sorted(self.forms)[:left])
+
+
+@dataclass(kw_only=True)
+class Stale:
+    """Edits that were refused because their file was another one than the model knew: how many in a row, by path."""
+
+    counts: dict[str, int] = field(default_factory=dict[str, int])
+
+    def refused(self, path: str) -> None:
+        self.counts[path] = self.counts.get(path, 0) + 1
+
+    def edited(self, path: str) -> None:
+        self.counts.pop(path, None)
+
+    def storm(self, at: int) -> str:
+        """A sentence for a person about a file that was refused ``at`` times; "" if there is none."""
+        found = next(((path, count) for path, count in self.counts.items() if count >= at), None)
+        if found is None:
+            return ""
+        return (
+            f"The file {found[0]!r} was changed {found[1]} times between reading and editing it: another program (a formatter, an "
+            "editor, a sync) rewrites it."
+        )
 
 
 # ---- paging -------------------------------------------------------------------------------------------------------------

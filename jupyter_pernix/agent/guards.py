@@ -16,10 +16,13 @@ from ..ids import CallId, TurnId
 from ..records import JSON
 from .circling import (
     LONGEST_ROUND,
-    Nature,
+    Call,
+    Complaints,
+    Finding,
     Pages,
+    Record,
     Searches,
-    complaint,
+    Stale,
     fingerprint,
     form_of,
     nature_of,
@@ -30,7 +33,7 @@ from .circling import (
 )
 from .repetition import Repetition, promises
 
-__all__ = ["DESCRIBING", "UNCHANGED", "Guards", "Repeats", "Repetition", "call_key", "promises", "without_descriptions"]
+__all__ = ["DESCRIBING", "UNCHANGED", "Guards", "Repetition", "call_key", "promises", "without_descriptions"]
 
 DESCRIBING = frozenset({"explanation", "description", "reason", "reasoning", "why", "thought", "comment"})
 """Arguments that only describe a call; they neither make it another one nor are they wrong."""
@@ -56,7 +59,6 @@ _FRUITLESS_AT = 3
 _PAGES_AT = 5
 _STALE_AT = 3
 _STRIKES = 2
-_LONG_RESULT = 80
 _EXCERPT = 300
 
 _canonical = msgspec.json.Encoder(order="sorted").encode
@@ -74,69 +76,26 @@ def call_key(tool: str, arguments: Mapping[str, Any]) -> str:
     return f"{tool} {_canonical(without_descriptions(arguments)).decode()}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Finding:
-    """What goes round: for the model (after "Not done: "), and for a person."""
-
-    model: str
-    person: str
-
-
-@dataclass(kw_only=True)
-class _Call:
-    """One call as it was asked for; ``version``: of the world, when it was. ``result`` ``None``: not carried out."""
-
-    form: str
-    tool: str
-    arguments: Mapping[str, Any]
-    nature: Nature
-    version: int
-    refused: bool = False
-    result: str | None = None
-    failed: bool = False
-
-    @property
-    def name(self) -> str:
-        """The call in a few words, for a sentence."""
-        what = next(
-            (str(self.arguments[key]) for key in ("path", "command", "code", "pattern") if key in self.arguments), ""
-        )
-        flat = " ".join(what.split())
-        return f"{self.tool}({flat[:80]}{'…' if len(flat) > 80 else ''})"
-
-
-@dataclass(kw_only=True)
-class _Record:
-    """What became of one form since the world was last changed; ``waited``: as many waits had ended at its last run."""
-
-    version: int
-    waited: int = 0
-    runs: int = 0
-    failures: int = 0
-    result: str = ""
-
-
 @dataclass(kw_only=True)
 class Guards:
     """Show it each call of the turn with ``sees`` before it is carried out, and then its outcome with ``ended``."""
 
     rethink: str = ""
     """What the last refusal said to make the model think again: a part of what ``sees`` returned, "" for any other call."""
-    _calls: list[_Call] = field(default_factory=list[_Call])
+    _calls: list[Call] = field(default_factory=list[Call])
     _in_a_row: int = 0
     _failures: int = 0
     _strikes: int = 0
     _rethought: bool = False
-    _found: _Finding | None = None
+    _found: Finding | None = None
     _version: int = 0
     _waits: int = 0
     _start: int = 0
     _declined: set[str] = field(default_factory=set[str])
-    _records: dict[str, _Record] = field(default_factory=dict[str, _Record])
+    _records: dict[str, Record] = field(default_factory=dict[str, Record])
     _edits: set[str] = field(default_factory=set[str])
-    _stale: dict[str, int] = field(default_factory=dict[str, int])
-    _complaint: str = ""
-    _complaining: set[str] = field(default_factory=set[str])
+    _stale: Stale = field(default_factory=Stale)
+    _complaints: Complaints = field(default_factory=Complaints)
     _searches: Searches = field(default_factory=Searches)
     _pages: Pages = field(default_factory=Pages)
     _unknown: dict[str, str] = field(default_factory=dict[str, str])
@@ -185,9 +144,7 @@ class Guards:
     def sees(self, key: str, tool: str, arguments: Mapping[str, Any]) -> str:
         """A sentence for the model if the call must not be carried out, else ""."""
         form = form_of(key, tool, arguments)
-        call = _Call(
-            form=form, tool=tool, arguments=arguments, nature=nature_of(tool, arguments), version=self._version
-        )
+        call = Call(form=form, tool=tool, arguments=arguments, nature=nature_of(tool, arguments), version=self._version)
         last = self._calls[-1] if self._calls else None
         self._in_a_row = self._in_a_row + 1 if last is not None and last.form == form else 1
         self._calls.append(call)
@@ -201,7 +158,7 @@ class Guards:
             return "Not done: the user has already declined exactly this call. Do something else, or finish and say so."
         return ""
 
-    def _refusal(self, found: _Finding) -> str:
+    def _refusal(self, found: Finding) -> str:
         self._found = found
         if self._rethought:
             if self._in_a_row <= NUDGE_AT:
@@ -214,19 +171,18 @@ class Guards:
         )
         return f"Not done: {found.model} {self.rethink}"
 
-    def _circling(self, call: _Call) -> _Finding | None:
+    def _circling(self, call: Call) -> Finding | None:
         return (
             self._same_in_a_row(call)
             or self._failing_unchanged(call)
             or self._seen_already(call)
             or self._round(call)
-            or self._stale_storm(call)
             or self._same_result(call)
             or self._reworded(call)
             or self._paging(call)
         )
 
-    def _same_in_a_row(self, call: _Call) -> _Finding | None:
+    def _same_in_a_row(self, call: Call) -> Finding | None:
         count = self._in_a_row
         if count < NUDGE_AT:
             return None
@@ -238,34 +194,34 @@ class Guards:
             return None
         what = f"the same call {count} times in a row"
         known = f"this is {what}, and its result will not change.{self._known(call)}"
-        return _Finding(model=known, person=f"The model asked for {what}: {call.name}.")
+        return Finding(model=known, person=f"The model asked for {what}: {call.name}.")
 
-    def _failing_unchanged(self, call: _Call) -> _Finding | None:
+    def _failing_unchanged(self, call: Call) -> Finding | None:
         record = self._record(call)
         if record is None or record.failures < _FAILED_AGAIN_AT - 1:
             return None
         what = f"this call has failed {record.failures} times, and nothing was changed since"
-        return _Finding(
+        return Finding(
             model=f"{what}.{self._known(call)} Change what makes it fail, then repeat it.",
             person=f"The model repeated a failing call unchanged: {call.name}.",
         )
 
-    def _seen_already(self, call: _Call) -> _Finding | None:
+    def _seen_already(self, call: Call) -> Finding | None:
         record = self._record(call)
         if record is None or call.nature not in ("look", "check") or record.runs < _LOOKS_AT - 1:
             return None
         what = f"this call was carried out {record.runs} times already, and nothing was changed since"
-        return _Finding(
+        return Finding(
             model=f"{what}.{self._known(call)}", person=f"The model repeated {call.name} although nothing had changed."
         )
 
-    def _record(self, call: _Call) -> _Record | None:
+    def _record(self, call: Call) -> Record | None:
         """What became of this call, if nothing was changed and nothing was waited for since."""
         record = self._records.get(call.form)
         fresh = record is not None and record.version == self._version and record.waited == self._waits
         return record if fresh else None
 
-    def _round(self, call: _Call) -> _Finding | None:
+    def _round(self, call: Call) -> Finding | None:
         longest = LONGEST_ROUND * (_WAITING_ROUNDS_AT + 1) + 1
         forms = [one.form for one in self._calls[max(self._start, len(self._calls) - longest) :]]
         for size in range(2, LONGEST_ROUND + 1):
@@ -275,13 +231,13 @@ class Guards:
             block = self._calls[-1 - size : -1]
             if count >= self._rounds_allowed(block, self._calls[-1 - 2 * size : -1 - size]):
                 names = ", ".join(dict.fromkeys(one.name for one in block))
-                return _Finding(
+                return Finding(
                     model=f"you go round in a circle: the same {size} calls {count} times over, with nothing new ({names}).",
                     person=f"The model went round in a circle, {count} times over: {names}.",
                 )
         return None
 
-    def _rounds_allowed(self, block: list[_Call], before: list[_Call]) -> int:
+    def _rounds_allowed(self, block: list[Call], before: list[Call]) -> int:
         if any(one.nature == "wait" for one in block):
             return _WAITING_ROUNDS_AT
         same = all(
@@ -290,46 +246,31 @@ class Guards:
         )
         return _ROUNDS_AT if same else _VARYING_ROUNDS_AT
 
-    def _stale_storm(self, call: _Call) -> _Finding | None:
-        path = str(call.arguments.get("path", ""))
-        count = self._stale.get(path, 0) if call.nature == "edit" else 0
-        return self._storm(path, count) if count >= _STALE_AT else None
-
-    def _storm(self, path: str, count: int) -> _Finding:
-        return _Finding(
-            model=f"{path!r} was another one than you knew {count} times in a row. Another program rewrites it.",
-            person=(
-                f"The file {path!r} was changed {count} times between reading and editing it: another program (a formatter, an "
-                "editor, a sync) rewrites it."
-            ),
-        )
-
-    def _same_result(self, call: _Call) -> _Finding | None:
-        if len(self._complaining) < _SAME_RESULT_AT or call.nature == "edit" or call.form in self._complaining:
+    def _same_result(self, call: Call) -> Finding | None:
+        same = self._complaints
+        if len(same.forms) < _SAME_RESULT_AT or call.nature == "edit" or call.form in same.forms:
             return None
-        count, said = len(self._complaining), _short(self._complaint)
+        what = f"{len(same.forms)} different calls had the same result"
         # one refusal, then it may try two more
-        self._complaining = set(sorted(self._complaining)[: _SAME_RESULT_AT - 2])
-        return _Finding(
-            model=f"{count} different calls had the same result, so one more of the kind will not help: {said}",
-            person=f"{count} different calls had the same result: {said}",
-        )
+        same.forgive(_SAME_RESULT_AT - 2)
+        said = _short(same.said)
+        return Finding(model=f"{what}, so one more of the kind will not help: {said}", person=f"{what}: {said}")
 
-    def _reworded(self, call: _Call) -> _Finding | None:
+    def _reworded(self, call: Call) -> Finding | None:
         search = search_of(call.tool, call.arguments)
         if search is None or self._searches.fruitless < _FRUITLESS_AT or not self._searches.is_reworded(search):
             return None
         count = self._searches.fruitless
-        return _Finding(
+        return Finding(
             model=f"this is the same search in other words; the last {count} of them found nothing new. Look elsewhere or otherwise.",
             person=f"The model searched for the same in other words, and the last {count} searches found nothing new: {call.name}.",
         )
 
-    def _paging(self, call: _Call) -> _Finding | None:
+    def _paging(self, call: Call) -> Finding | None:
         piece = piece_of(call.tool, call.arguments)
         if piece is None or self._pages.count < _PAGES_AT or not self._pages.adjoins(piece):
             return None
-        return _Finding(
+        return Finding(
             model=(
                 f"you have read {self._pages.count} small pieces of {piece[0]!r} one after the other. Read it whole (read_file "
                 "without end_line gives as much as fits), or search in it."
@@ -337,7 +278,7 @@ class Guards:
             person=f"The model read {piece[0]!r} in small pieces, one after the other.",
         )
 
-    def _known(self, call: _Call) -> str:
+    def _known(self, call: Call) -> str:
         result = next(
             (one.result for one in reversed(self._calls) if one.form == call.form and one.result is not None), None
         )
@@ -361,44 +302,39 @@ class Guards:
             self._waits += 1
         self._keep(call, result)
 
-    def _keep(self, call: _Call, result: str) -> None:
+    def _keep(self, call: Call, result: str) -> None:
         said = fingerprint(result, exact=call.nature == "look")
         record = self._record(call)
         if record is None or (record.runs and record.result != said):
-            record = self._records[call.form] = _Record(version=self._version, waited=self._waits)
+            record = self._records[call.form] = Record(version=self._version, waited=self._waits)
         record.runs += 1
         record.failures = record.failures + 1 if call.failed else 0
         record.result = said
 
-    def _watch_edit(self, call: _Call, result: str) -> None:
+    def _watch_edit(self, call: Call, result: str) -> None:
         if call.nature != "edit":
             return
         path = str(call.arguments.get("path", ""))
         if call.failed and any(why in result.split("\n", 1)[0] for why in STALE):
-            self._stale[path] = self._stale.get(path, 0) + 1
+            self._stale.refused(path)
             return
         if call.failed or _left_alone(result):
             return
-        self._stale.pop(path, None)
-        self._complaint, self._complaining = "", set()
+        self._stale.edited(path)
+        self._complaints = Complaints()
         if call.form not in self._edits:
             # a new change is progress; the same one back and forth is none
             self._edits.add(call.form)
             self._strikes = 0
 
-    def _watch_result(self, call: _Call, result: str) -> None:
+    def _watch_result(self, call: Call, result: str) -> None:
         search, piece = search_of(call.tool, call.arguments), piece_of(call.tool, call.arguments)
         if search is not None:
             self._searches.ended(search, result)
         if piece is not None:
             self._pages.ended(piece, result)
-        if call.nature == "edit" or (call.tool != "run_shell" and call.nature == "look"):
-            return
-        said = complaint(call.tool, result) if call.failed else result if len(result) >= _LONG_RESULT else ""
-        if said and said == self._complaint:
-            self._complaining.add(call.form)
-        else:
-            self._complaint, self._complaining = said, {call.form} if said else set()
+        if call.nature != "edit" and (call.tool == "run_shell" or call.nature != "look"):
+            self._complaints.ended(call.tool, call.form, result, failed=call.failed)
 
     def declined(self, key: str) -> None:
         """The user said no to the call that ``sees`` was shown last."""
@@ -421,9 +357,9 @@ class Guards:
     @property
     def stuck(self) -> str:
         """Why the turn must end now, for a person, beginning with what went round; "" if it may go on."""
-        storm = next((path for path, count in self._stale.items() if count >= _STALE_AT), None)
-        if storm is not None:
-            return f"{self._storm(storm, self._stale[storm]).person} Stop that program, then say how to go on."
+        storm = self._stale.storm(_STALE_AT)
+        if storm:
+            return f"{storm} Stop that program, then say how to go on."
         circles = self._strikes >= _STRIKES or (self._in_a_row >= STUCK_AT and self._calls[-1].refused)
         if self._found is not None and circles:
             return f"{self._found.person} Say it in other words, or use another model."
@@ -439,41 +375,3 @@ def _left_alone(result: str) -> bool:
 def _short(text: str) -> str:
     flat = " ".join(text[: 4 * _EXCERPT].split())
     return flat if len(flat) <= _EXCERPT else f"{flat[:_EXCERPT]}…"
-
-
-@dataclass(kw_only=True)
-class Repeats:
-    """The exact repeats of one turn only; ``Guards`` has taken its place."""
-
-    _last: str = ""
-    _in_a_row: int = 0
-    _failures: int = 0
-    _declined: set[str] = field(default_factory=set[str])
-
-    def sees(self, key: str) -> str:
-        """A sentence for the model if the call must not be carried out, else ""."""
-        self._in_a_row = self._in_a_row + 1 if key == self._last else 1
-        self._last = key
-        if self._in_a_row >= NUDGE_AT:
-            return (
-                f"Not done: this is the same call {self._in_a_row} times in a row, and its result will not change. "
-                "Use the results that you have, do something else, or finish and say what is missing."
-            )
-        if key in self._declined:
-            return "Not done: the user has already declined exactly this call. Do something else, or finish and say so."
-        return ""
-
-    def ended(self, *, failed: bool) -> None:
-        self._failures = self._failures + 1 if failed else 0
-
-    def declined(self, key: str) -> None:
-        self._declined.add(key)
-
-    @property
-    def stuck(self) -> str:
-        """Why the turn must end now, for a person; "" if it may go on."""
-        if self._in_a_row >= STUCK_AT:
-            return f"The model asked for the same call {self._in_a_row} times in a row. Say it in other words, or use another model."
-        if self._failures >= FAILURES_AT:
-            return f"{self._failures} tool calls in a row failed. Look at their results, then say how to go on."
-        return ""

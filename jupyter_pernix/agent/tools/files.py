@@ -3,6 +3,7 @@ change of its own in this session. Content is compared, never times.
 """
 
 from dataclasses import dataclass, replace
+from itertools import accumulate, islice
 from typing import Annotated
 
 import anyio.to_thread
@@ -12,16 +13,31 @@ from ...errors import ToolRetry
 from ...events import FileChanged
 from ...records import JSON, FileChange
 from ..excerpt import excerpt
+from ..guards import UNCHANGED
 from ..policy.broker import Targets
 from ..policy.opening import read_bytes, read_if_there, write_bytes
 from ..policy.scope import Located
 from . import reconcile
 from .base import RESULT_LIMIT, Arguments, ReconcileContext, Tool, ToolContext, ToolResult
 from .notebookview import notebook_text
-from .textfile import TextFile, decode, digest, lines_of, numbered, replace_once, unified_diff
+from .textfile import (
+    TextFile,
+    applied_already,
+    decode,
+    digest,
+    line_count,
+    lines_from,
+    lines_of,
+    numbered,
+    place_of,
+    replace_once,
+    unified_diff,
+    window,
+)
 
 _LARGEST = 50_000_000
 _LONGEST_LINE = 1000
+_AROUND = 20
 
 Path = Annotated[str, Meta(description="Path relative to the space's folder.")]
 
@@ -64,24 +80,19 @@ def _shown(located: Located, args: ReadFile) -> ToolResult:
 
 def _lines(about: str, text: str, *, first: int, last: int) -> str:
     """The asked lines, as many of them as a result may have."""
-    lines = lines_of(text)
-    if not lines:
+    count = line_count(text)
+    if not count:
         return f"{about}: the file is empty."
-    if first > len(lines):
-        raise ToolRetry(f"{about} has {len(lines)} lines; there is no line {first}.")
+    if first > count:
+        raise ToolRetry(f"{about} has {count} lines; there is no line {first}.")
     if last and last < first:
         raise ToolRetry(f"end_line {last} is before start_line {first}.")
-    end = min(last or len(lines), len(lines))
-    shown = [_shortened(line) for line in lines[first - 1 : end]]
-    used, count = 0, 0
-    for line in shown:
-        used += len(line) + 8
-        if count and used > RESULT_LIMIT:
-            break
-        count += 1
-    stop = first + count - 1
+    end = min(last or count, count)
+    lines = islice(lines_from(text, first), min(end - first + 1, RESULT_LIMIT))
+    shown = _fitting([_shortened(line) for line in lines], RESULT_LIMIT)
+    stop = first + len(shown) - 1
     rest = f" Read on from line {stop + 1}." if stop < end else ""
-    return f"{about}: lines {first}-{stop} of {len(lines)}.{rest}\n{numbered(shown[:count], first)}".rstrip("\n")
+    return f"{about}: lines {first}-{stop} of {count}.{rest}\n{numbered(shown, first)}".rstrip("\n")
 
 
 def _shortened(line: str) -> str:
@@ -117,21 +128,33 @@ def _refuse_notebook(located: Located) -> None:
         )
 
 
-def _stale(located: Located, content: bytes, known: str | None) -> ToolResult | None:
-    """A refusal that carries the file's present text if the model does not know it, else ``None``."""
+def _stale(located: Located, content: bytes, known: str | None, *, wanted: str = "") -> ToolResult | None:
+    """A refusal that carries the file's present text, or of a long file the text around ``wanted``, if the model does not know
+    the file as it is; else ``None``."""
     now = digest(content)
     if known == now:
         return None
     why = "has not been read in this session" if known is None else "has changed since it was read"
-    text = excerpt(decode(content, name=located.name).text, limit=RESULT_LIMIT // 2)
-    if not text.whole:
-        return ToolResult(text=f"Not done: {located.name!r} {why}. Read it, then make the change.", failed=True)
-    shown = numbered(lines_of(text.text), 1).rstrip("\n")
-    return ToolResult(
-        text=f"Not done: {located.name!r} {why}. Its content now, so that you can make the change:\n{shown}",
-        failed=True,
-        seen={located.name: now},
-    )
+    text = decode(content, name=located.name).text
+    whole = excerpt(text, limit=RESULT_LIMIT // 2) if len(text) <= RESULT_LIMIT else None
+    if whole is not None and whole.whole:
+        shown = numbered(lines_of(whole.text), 1).rstrip("\n")
+        said = "Its content now, so that you can make the change"
+    else:
+        place = place_of(text, wanted) if wanted else None
+        if place is None:
+            return ToolResult(text=f"Not done: {located.name!r} {why}. Read it, then make the change.", failed=True)
+        first = max(1, place - _AROUND)
+        lines = islice(lines_from(text, first), 2 * _AROUND + wanted.count("\n") + 1)
+        shown = numbered(_fitting([_shortened(line) for line in lines], RESULT_LIMIT // 2), first).rstrip("\n")
+        said = f"Its content now around line {place} of {line_count(text)}, so that you can make the change"
+    return ToolResult(text=f"Not done: {located.name!r} {why}. {said}:\n{shown}", failed=True, seen={located.name: now})
+
+
+def _fitting(lines: list[str], limit: int) -> list[str]:
+    """The first lines, as many as ``limit`` characters hold; at least one."""
+    sizes = accumulate(len(line) + 8 for line in lines)
+    return lines[: max(1, sum(size <= limit for size in sizes))]
 
 
 def _changed(located: Located, before: bytes | None, after: bytes, *, old: str, new: str) -> _Change:
@@ -191,7 +214,7 @@ def _written(located: Located, known: str | None, content: str) -> _Change | Too
     text = content.replace("\n", "\r\n") if file.ending == "\r\n" and "\r" not in content else content
     after = _encoded(file, text)
     if after == before:
-        return ToolResult(text=f"{located.name} has exactly this content already; nothing was written.")
+        return ToolResult(text=f"{located.name} has exactly this content already; {UNCHANGED}.")
     return _changed(located, before, after, old=file.text, new=text)
 
 
@@ -215,10 +238,18 @@ async def _edit(context: ToolContext, args: EditFile) -> ToolResult:
 
 def _edited(located: Located, known: str | None, args: EditFile) -> _Change | ToolResult:
     before = read_bytes(located, limit=_LARGEST)
-    stale = _stale(located, before, known)
+    stale = _stale(located, before, known, wanted=args.old_text)
     if stale is not None:
         return stale
     file = decode(before, name=located.name)
+    line = applied_already(file, args.old_text, args.new_text)
+    if line is not None:
+        return ToolResult(
+            text=(
+                f"This is already applied: {located.name} has new_text at line {line}, and old_text nowhere else; {UNCHANGED}. "
+                "If you mean another place, give more of the text around it."
+            )
+        )
     text = replace_once(file, args.old_text, args.new_text)
     change = _changed(located, before, file.encode(text), old=file.text, new=text)
     return replace(change, around=_around(file.text, text))
@@ -226,14 +257,8 @@ def _edited(located: Located, known: str | None, args: EditFile) -> _Change | To
 
 def _around(before: str, after: str) -> str:
     """The changed lines with two around them, as they are now."""
-    one, two = lines_of(before), lines_of(after)
-    head = next((n for n, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
-    tail = next(
-        (n for n, (a, b) in enumerate(zip(one[head:][::-1], two[head:][::-1], strict=False)) if a != b),
-        min(len(one), len(two)) - head,
-    )
-    first, last = max(0, head - 2), min(len(two), len(two) - tail + 2)
-    return excerpt(numbered(two[first:last], first + 1), limit=3000).text.rstrip("\n")
+    where = window(before, after, context=2)
+    return excerpt(numbered(where.new, where.first), limit=3000).text.rstrip("\n")
 
 
 async def _reconcile_write(arguments: JSON, context: ReconcileContext) -> ToolResult | None:

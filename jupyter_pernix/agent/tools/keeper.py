@@ -15,7 +15,7 @@ from pathlib import Path
 MARK = "PERNIX_CALL"
 """Variable that every process of one call carries; it finds those that left the group."""
 
-GRACE = 2.0
+GRACE = 0.8
 """Seconds from TERM to KILL."""
 
 

@@ -1,9 +1,12 @@
-"""A notebook as text for the model: sources in full, outputs as one line each. Pure."""
+"""A notebook as text for the model: sources in full, outputs as one line each, and of a cell with many outputs the first and the
+last. Pure."""
 
 import json
 from typing import Any, cast
 
 from ...errors import ToolFailed
+
+_MOST_OUTPUTS = 8
 
 
 def notebook_text(content: bytes, *, name: str) -> str:
@@ -24,8 +27,19 @@ def _cell_text(number: int, cell: Any) -> str:
     known = cast(dict[str, Any], cell)
     identity = f" id={known['id']}" if "id" in known else ""
     source = _joined(known.get("source"))
-    outputs = "".join(_output_line(output) for output in cast(list[Any], known.get("outputs") or []))
+    outputs = _outputs(known.get("outputs"))
     return f"--- cell {number}: {known.get('cell_type', 'unknown')}{identity}\n{source.rstrip()}\n{outputs}"
+
+
+def _outputs(outputs: Any) -> str:
+    if not isinstance(outputs, list):
+        return "" if outputs is None else "[outputs: damaged]\n"
+    every = cast(list[Any], outputs)
+    if len(every) <= _MOST_OUTPUTS:
+        return "".join(map(_output_line, every))
+    half = _MOST_OUTPUTS // 2
+    missing = f"[… {len(every) - 2 * half:,} more outputs]\n"
+    return "".join([*map(_output_line, every[:half]), missing, *map(_output_line, every[-half:])])
 
 
 def _output_line(output: Any) -> str:

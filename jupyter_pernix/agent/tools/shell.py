@@ -1,6 +1,7 @@
 """``run_shell``: one command line by bash, as ``process.py`` runs it; the model reads its exit code and its output."""
 
 import os
+import re
 import shutil
 from typing import Annotated
 
@@ -16,6 +17,14 @@ from .process import Ended, Output, run_process
 from .sidefile import keep
 
 DEFAULT_TIMEOUT = 120.0
+
+NO_INPUT = "It gets no input: answers must be given as options."
+_WANTED_INPUT = re.compile(
+    r"EOFError|EOF when reading|unexpected end of (?:input|file)|not a tty|not a terminal|no tty|inappropriate ioctl|terminal is required|"
+    r"a terminal to|cannot prompt|prompt.{0,40}non-interactive|\[[yY]/[nN]\]:?\s*(?:Aborted|Abort)?\.?\s*\Z|\A(?:Aborted!|Abort\.)",
+    re.IGNORECASE,
+)
+_READS = re.compile(r"(?:^|[;&|(]\s*)(?:read|select)\b(?![-/.])")
 
 
 class RunShell(Arguments, frozen=True):
@@ -48,14 +57,18 @@ async def _run_shell(context: ToolContext, args: RunShell) -> ToolResult:
     whole = without_ansi(output.text())
     short = excerpt(whole, limit=RESULT_LIMIT)
     side_file = relative if output.spilled else "" if short.whole else await keep(context, whole)
-    return ToolResult(text=_said(ended, deadline, short.text), failed=ended.exit_code != 0, side_file=side_file)
+    return ToolResult(
+        text=_said(args.command, ended, deadline, short.text), failed=ended.exit_code != 0, side_file=side_file
+    )
 
 
-def _said(ended: Ended, deadline: float, text: str) -> str:
+def _said(command: str, ended: Ended, deadline: float, text: str) -> str:
     if ended.exit_code is None:
-        head = f"timeout: it did not end within {deadline:g} s and was ended. It gets no input: answers must be given as options."
+        head = f"timeout: it did not end within {deadline:g} s and was ended. {NO_INPUT}"
     else:
         head = EXIT_LINE.format(code=ended.exit_code)
+        if ended.exit_code and (_READS.search(command) or _WANTED_INPUT.search(text[-2000:])):
+            head += f"\n{NO_INPUT}"
     if ended.left:
         head += (
             f"\n{ended.left} process(es) that it left in the background were ended; a command's processes end with it."

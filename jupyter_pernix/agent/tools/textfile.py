@@ -8,8 +8,8 @@ import difflib
 import hashlib
 import heapq
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate
 
 from ...errors import ToolFailed, ToolRetry
 
@@ -22,6 +22,11 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _NUMBERED = re.compile(r"\A\s*\d+\t")
 _COMPARED = 200
 _CANDIDATES = 100
+_MOST_LINES = 20_000
+_STEP = 65_536
+_PIECE = 1_000_000
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
+_HUNK = re.compile(r"\A@@ -(\d+)((?:,\d+)?) \+(\d+)((?:,\d+)?) @@")
 
 
 def digest(content: bytes) -> str:
@@ -78,7 +83,21 @@ def numbered(lines: list[str], first: int) -> str:
 
 def lines_of(text: str) -> list[str]:
     """The lines with their endings, split at LF, CR LF and CR only: the line numbers of an editor."""
-    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", text)
+    return _LINE.findall(text)
+
+
+def line_count(text: str, end: int | None = None) -> int:
+    """How many lines ``lines_of`` gives; with ``end``: how many are complete before that place. Quick for any size."""
+    stop = len(text) if end is None else end
+    breaks = text.count("\n", 0, stop) + text.count("\r", 0, stop) - text.count("\r\n", 0, stop)
+    return breaks + (end is None and text != "" and text[-1] not in "\r\n")
+
+
+def lines_from(text: str, first: int) -> Iterator[str]:
+    """The lines from number ``first`` on, one by one: other threads get their turn while a large text is gone through."""
+    for number, line in enumerate(_LINE.finditer(text), 1):
+        if number >= first:
+            yield line[0]
 
 
 def replace_once(file: TextFile, old: str, new: str) -> str:
@@ -91,14 +110,15 @@ def replace_once(file: TextFile, old: str, new: str) -> str:
         raise ToolRetry("Not done: old_text is empty. To make a new file, or to replace a whole one, use write_file.")
     if old == new:
         raise ToolRetry("Not done: old_text and new_text are the same.")
-    plain = file.text.replace("\r\n", "\n")
-    found = [hit.start() for hit in re.finditer(re.escape(old), plain)]
+    plain = _plain(file.text)
+    found = _places(plain, old)
     if not found:
         raise ToolRetry(_not_found(plain, old))
     if len(found) > 1:
-        numbers = ", ".join(str(plain.count("\n", 0, start) + 1) for start in found[:20])
+        numbers = ", ".join(str(plain.count("\n", 0, start) + 1) for start in found)
         raise ToolRetry(
-            f"Not done: old_text occurs {len(found)} times, at lines {numbers}. Give more of the text around the one that you mean."
+            f"Not done: old_text occurs {plain.count(old)} times, at lines {numbers}. "
+            "Give more of the text around the one that you mean."
         )
     start, end = _original(file.text, found[0]), _original(file.text, found[0] + len(old))
     replaced = file.text[start:end]
@@ -106,13 +126,66 @@ def replace_once(file: TextFile, old: str, new: str) -> str:
     return file.text[:start] + new.replace("\n", ending) + file.text[end:]
 
 
+def applied_already(file: TextFile, old: str, new: str) -> int | None:
+    """The line where ``new`` stands already, if replacing ``old`` by it would do nothing or do it a second time; else ``None``."""
+    old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
+    if not new.strip() or not old or old == new:
+        return None
+    plain = _plain(file.text)
+    place = plain.find(new)
+    if place < 0:
+        return None
+    rest = plain.count(old) - plain.count(new) * new.count(old)
+    return plain.count("\n", 0, place) + 1 if rest == 0 else None
+
+
+def place_of(text: str, old: str) -> int | None:
+    """The line where ``old``, or the first line of it, or a line like that, stands; ``None`` if there is none."""
+    plain, old = _plain(text), old.replace("\r\n", "\n")
+    place = plain.find(old) if old else -1
+    if place >= 0:
+        return plain.count("\n", 0, place) + 1
+    wanted = next((line.strip() for line in old.split("\n") if line.strip()), "")
+    if not wanted:
+        return None
+    lines = plain.split("\n")
+    same = next((number for number, line in enumerate(lines, 1) if line.strip() == wanted), None)
+    if same is not None:
+        return same
+    near = difflib.get_close_matches(wanted[:_COMPARED], _candidates(wanted, lines), n=1, cutoff=0.5)
+    return next((number for number, line in enumerate(lines, 1) if line.strip()[:_COMPARED] in near), None)
+
+
+def _plain(text: str) -> str:
+    """With LF for CR LF; in pieces, since one replacement in a very large text would hold all other threads up."""
+    pieces: list[str] = []
+    start = 0
+    while start < len(text):
+        end = start + _PIECE
+        end += text[end - 1 : end + 1] == "\r\n"
+        pieces.append(text[start:end].replace("\r\n", "\n"))
+        start = end
+    return "".join(pieces)
+
+
+def _places(plain: str, old: str, most: int = 20) -> list[int]:
+    found: list[int] = []
+    place = plain.find(old)
+    while place >= 0 and len(found) < most:
+        found.append(place)
+        place = plain.find(old, place + len(old))
+    return found
+
+
 def _original(text: str, position: int) -> int:
     """The place in ``text`` of ``position`` in the same text with CR LF as LF."""
-    if "\r\n" not in text:
-        return position
-    pieces = text.split("\r\n")
-    starts = accumulate((len(piece) + 1 for piece in pieces), initial=0)
-    return position + max(0, sum(1 for start in starts if start <= position) - 1)
+    found = position
+    while True:
+        between = text[found - 1 : found + 1] == "\r\n"
+        pairs = text.count("\r\n", 0, found) + between
+        if position + pairs == found:
+            return found
+        found = position + pairs
 
 
 def _not_found(plain: str, old: str) -> str:
@@ -152,24 +225,102 @@ def excerpt_lines(text: str, limit: int = 10) -> str:
     return "\n".join(line[:300] for line in text.split("\n")[:limit])
 
 
+@dataclass(frozen=True, kw_only=True)
+class Window:
+    """Where two texts differ, in whole lines: up to ``context`` lines that they share before (``head``) and after (``tail``) included.
+    ``first``: number of the first line."""
+
+    first: int
+    old: list[str]
+    new: list[str]
+    head: int
+    tail: int
+
+
+def window(before: str, after: str, *, context: int = 3) -> Window:
+    """The part of both texts that holds all of their differences. Quick for large texts that differ in one place."""
+    head = _line_start(before, _common(before, after))
+    tail = _common_end(before, after, most=min(len(before), len(after)) - head)
+    tail = len(before) - _line_end(before, len(before) - tail)
+    if after[len(after) - tail - 1 : len(after) - tail] not in ("\n", "\r", ""):
+        # the new text ends a line that the old one does not
+        tail = min(tail, len(after) - _line_end(after, len(after) - tail))
+    start = head
+    for _ in range(context):
+        start = _line_start(before, start - 1) if start else 0
+    end = tail
+    for _ in range(context):
+        end = len(before) - _line_end(before, len(before) - end + 1) if end else 0
+    return Window(
+        first=line_count(before, start) + 1,
+        old=lines_of(before[start : len(before) - end]),
+        new=lines_of(after[start : len(after) - end]),
+        head=line_count(before, head) - line_count(before, start),
+        tail=len(lines_of(before[len(before) - tail : len(before) - end])),
+    )
+
+
+def _common(one: str, two: str) -> int:
+    """Length of the common start."""
+    place, step = 0, _STEP
+    while step:
+        while place < min(len(one), len(two)) and one[place : place + step] == two[place : place + step]:
+            place += step
+        step //= 16
+    return min(place, len(one), len(two))
+
+
+def _common_end(one: str, two: str, *, most: int) -> int:
+    """Length of the common end, at most ``most``."""
+    size, step = 0, _STEP
+    while step:
+        while (
+            size + step <= most
+            and one[len(one) - size - step : len(one) - size] == two[len(two) - size - step : len(two) - size]
+        ):
+            size += step
+        step //= 16
+    return size
+
+
+def _line_start(text: str, place: int) -> int:
+    """Where the line of ``place`` begins."""
+    place = max(0, place)
+    while place > 0 and not (text[place - 1] == "\n" or (text[place - 1] == "\r" and text[place : place + 1] != "\n")):
+        place = max(text.rfind("\n", 0, place - 1), text.rfind("\r", 0, place - 1)) + 1
+    return place
+
+
+def _line_end(text: str, place: int) -> int:
+    """Where the line ends that ``place`` is in or directly behind."""
+    while 0 < place < len(text) and not (text[place - 1] == "\n" or (text[place - 1] == "\r" and text[place] != "\n")):
+        ends = [end for end in (text.find("\n", place), text.find("\r", place)) if end >= 0]
+        place = min(ends) + 1 if ends else len(text)
+    return place
+
+
 def unified_diff(before: str, after: str, *, name: str, limit: int = 20_000) -> tuple[str, int, int]:
     """A unified diff of at most about ``limit`` characters, then the numbers of added and removed lines."""
-    one, two = lines_of(before), lines_of(after)
-    if max(len(one), len(two)) > 20_000:
-        return (
-            "[the file has more than 20,000 lines; no diff]\n",
-            max(0, len(two) - len(one)),
-            max(0, len(one) - len(two)),
-        )
-    lines = [_ended(line) for line in difflib.unified_diff(one, two, f"a/{name}", f"b/{name}")]
+    if before == after:
+        return "", 0, 0
+    where = window(before, after)
+    removed, added = (len(lines) - where.head - where.tail for lines in (where.old, where.new))
+    if max(added, removed) > _MOST_LINES:
+        return f"[more than {_MOST_LINES:,} lines differ; no diff]\n", added, removed
+    lines = [_ended(line) for line in difflib.unified_diff(where.old, where.new, f"a/{name}", f"b/{name}")]
     body = lines[2:]
     added = sum(line.startswith("+") for line in body)
     removed = sum(line.startswith("-") for line in body)
-    text = "".join(lines)
+    text = "".join([*lines[:2], *(_moved(line, where.first - 1) for line in body)])
     if len(text) > limit:
         cut = text.rfind("\n", 0, limit) + 1
         text = text[:cut] + f"[… the rest of the diff is cut: {len(text) - cut:,} characters]\n"
     return text, added, removed
+
+
+def _moved(line: str, lines: int) -> str:
+    """A hunk's head for a text that begins ``lines`` lines earlier."""
+    return _HUNK.sub(lambda found: f"@@ -{int(found[1]) + lines}{found[2]} +{int(found[3]) + lines}{found[4]} @@", line)
 
 
 def _ended(line: str) -> str:

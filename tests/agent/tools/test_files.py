@@ -4,36 +4,15 @@ import os
 import stat
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
-from agent.acting import Acting, answer
+from agent.acting import Acting
+from agent.tools.doing import did, edit, read, write
 
-from jupyter_pernix.agent.testing import Says, call
 from jupyter_pernix.agent.tools import files
 from jupyter_pernix.agent.tools.textfile import digest
 from jupyter_pernix.events import FileChanged, ToolCallFinished
 from jupyter_pernix.records import FileChange
-
-
-async def did(acting: Acting, *calls: tuple[str, dict[str, Any]]) -> list[str]:
-    """Carry out calls, one a reply; the results of this turn."""
-    before = len(acting.results)
-    await acting.say([*(Says(calls=(call(tool, **arguments),)) for tool, arguments in calls), answer()])
-    return acting.results[before:]
-
-
-def read(path: str, **more: Any) -> tuple[str, dict[str, Any]]:
-    return "read_file", {"path": path, **more}
-
-
-def edit(path: str, old: str, new: str) -> tuple[str, dict[str, Any]]:
-    return "edit_file", {"path": path, "old_text": old, "new_text": new}
-
-
-def write(path: str, content: str) -> tuple[str, dict[str, Any]]:
-    return "write_file", {"path": path, "content": content}
-
 
 # ---- reading ------------------------------------------------------------------------------------------------------------
 
@@ -132,13 +111,29 @@ async def test_a_file_that_was_never_read_is_shown_instead_of_changed(acting: Ac
     assert acting.statuses == ["failed", "completed"]
 
 
-async def test_a_long_file_that_changed_must_be_read_again(acting: Acting) -> None:
+async def test_a_long_file_that_changed_is_shown_around_the_place(acting: Acting) -> None:
+    file = acting.space / "a"
+    file.write_text("1\n" * 10_000 + "end\n" + "2\n" * 10_000)
+    await did(acting, read("a"))
+    file.write_text("1\n" * 10_100 + "end\n" + "2\n" * 10_000)
+    results = await did(acting, edit("a", "end", "fin"), edit("a", "end", "fin"))
+
+    head, _, shown = results[0].partition("\n")
+    assert head == (
+        "Not done: 'a' has changed since it was read. Its content now around line 10101 of 20101, so that you can make the change:"
+    )
+    assert shown.split("\n") == [
+        f"{number}\t{'1' if number < 10101 else 'end' if number == 10101 else '2'}" for number in range(10081, 10122)
+    ]
+    assert results[1].startswith("Edited a (+1 -1 lines).")
+
+
+async def test_a_long_file_that_changed_and_has_no_such_place_must_be_read_again(acting: Acting) -> None:
     file = acting.space / "a"
     file.write_text("1\n" * 10_000 + "end\n")
     await did(acting, read("a"))
-    file.write_text("2\n" * 10_000 + "end\n")
-    results = await did(acting, edit("a", "end", "fin"), edit("a", "end", "finis"))
-
+    file.write_text("2\n" * 10_000)
+    results = await did(acting, edit("a", "end of all", "fin"), write("a", "mine"))
     assert results == ["Not done: 'a' has changed since it was read. Read it, then make the change."] * 2
 
 

@@ -34,6 +34,22 @@ def test_outputs_are_one_line_each_and_sources_are_whole() -> None:
     )
 
 
+def test_of_many_outputs_the_first_and_the_last_are_shown() -> None:
+    outputs = [{"output_type": "stream", "name": "stdout", "text": f"line {number}\n"} for number in range(5000)]
+    notebook = {"cells": [{"cell_type": "code", "source": "loop()", "outputs": outputs}]}
+    assert notebook_text(json.dumps(notebook).encode(), name="n.ipynb").split("\n")[2:-1] == [
+        *(f"[output: stdout: line {number}]" for number in range(4)),
+        "[… 4,992 more outputs]",
+        *(f"[output: stdout: line {number}]" for number in range(4996, 5000)),
+    ]
+
+
+@pytest.mark.parametrize("outputs", ["text", 3, {"a": 1}])
+def test_outputs_that_are_no_list_are_said(outputs: object) -> None:
+    notebook = {"cells": [{"cell_type": "code", "source": "x", "outputs": outputs}]}
+    assert notebook_text(json.dumps(notebook).encode(), name="n.ipynb").endswith("[outputs: damaged]\n")
+
+
 def test_a_byte_order_mark_does_no_harm() -> None:
     assert notebook_text(b'\xef\xbb\xbf{"cells": []}', name="n") == ""
 

@@ -39,6 +39,27 @@ async def test_a_command_that_waits_for_input_gets_none(acting: Acting) -> None:
     assert (await ran(acting, "cat < /dev/tty")).startswith("exit code 1\n")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "read -r answer",
+        "read -p 'sure? ' x && rm y",
+        "python -c 'input()'",
+        "sudo -S -p '' true; tty; test -t 0 || echo 'not a tty'; exit 1",
+    ],
+)
+async def test_a_command_that_failed_for_want_of_input_is_told_how_to_get_on(acting: Acting, command: str) -> None:
+    result = await ran(acting, command)
+    assert result.split("\n")[:2] == ["exit code 1", "It gets no input: answers must be given as options."]
+
+
+@pytest.mark.parametrize(
+    "command", ["false", "ls read", "grep -c read nothing", "echo 'cannot read'; exit 1", "./read-me"]
+)
+async def test_other_failures_are_not_put_down_to_input(acting: Acting, command: str) -> None:
+    assert "input" not in await ran(acting, command)
+
+
 async def test_after_the_deadline_the_whole_group_is_ended(acting: Acting) -> None:
     command = "echo begun; sh -c 'echo $$ > pids; sleep 100 & echo $! >> pids; sleep 100'"
     with anyio.fail_after(20):
