@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Literal
+from urllib.parse import urlsplit
 
 import psutil
 
@@ -34,7 +35,8 @@ def copy_examples(root: Path) -> Path:
 
 
 class Lab:
-    """``home`` holds all that the server writes outside its ``root``; starting again with the same ``home`` finds the same store."""
+    """``home`` holds all that the server writes outside its ``root``; starting again finds the same store, at the same address.
+    ``settings``: more of its settings file, TOML; plain keys before tables."""
 
     def __init__(
         self,
@@ -45,6 +47,7 @@ class Lab:
         mode: str = "edit",
         app: Literal["jupyterlab", "jupyter_server"] = "jupyter_server",
         arguments: Sequence[str] = (),
+        settings: str = "",
     ) -> None:
         self.root = root
         self.environ = isolated_environ(home)
@@ -54,6 +57,7 @@ class Lab:
         self.waited = self.worked = 0.0
         """Seconds, and CPU seconds of the server, from its listening to the first answer of our API: the store was opened in them."""
         self._app, self._arguments = app, arguments
+        self._port = 0
         self._process: subprocess.Popen[bytes] | None = None
         config = Path(self.environ["JUPYTER_CONFIG_DIR"])
         _write(
@@ -63,7 +67,7 @@ class Lab:
         if endpoint:
             general = f'endpoint = "scripted"\nmode = "{mode}"\n'
             scripted = f'[endpoints.scripted]\nbase_url = "{endpoint}"\nmodel = "scripted-1"\nprotocol = "tools"\n'
-            _write(config / "pernix/config.toml", general + scripted)
+            _write(config / "pernix/config.toml", general + settings + scripted)
 
     def __enter__(self) -> "Lab":
         self.start()
@@ -89,7 +93,7 @@ class Lab:
                     self._app,
                     "--no-browser",
                     "--ServerApp.ip=127.0.0.1",
-                    "--ServerApp.port=0",
+                    f"--ServerApp.port={self._port}",
                     f"--ServerApp.root_dir={self.root}",
                     f"--IdentityProvider.token={self.token}",
                     *(["--allow-root"] if os.geteuid() == 0 else []),
@@ -110,6 +114,7 @@ class Lab:
         while time.monotonic() < deadline and process.poll() is None:
             try:
                 self.url = str(json.loads(runtime.read_text(encoding="utf-8"))["url"])
+                self._port = urlsplit(self.url).port or 0
                 listening = listening or (time.monotonic(), cpu_seconds(process.pid))
                 client = self.client()
                 client.info()

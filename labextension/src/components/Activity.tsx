@@ -51,7 +51,7 @@ function Paused(props: ActivityProps): React.JSX.Element {
   return (
     <div className="jp-Pernix-waiting" role="group" aria-label="Paused">
       <Icon name="pause" />
-      <span>Paused. Nothing is done until you resume it.</span>
+      <span>Paused until you resume it.</span>
       <button type="button" className="jp-Pernix-button jp-mod-accept" onClick={props.onResume}>
         Resume
       </button>

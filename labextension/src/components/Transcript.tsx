@@ -7,7 +7,7 @@ import { BudgetLine } from './Foot';
 import { Icon } from './icons';
 import { Turn, type TurnProps } from './Turn';
 
-export interface TranscriptProps extends Omit<TurnProps, 'turn' | 'draft' | 'onResume'> {
+export interface TranscriptProps extends Omit<TurnProps, 'turn' | 'waiting' | 'draft' | 'onResume'> {
   view: SessionView;
   drafts: Drafts;
   onResume: () => void;
@@ -77,6 +77,7 @@ export function Transcript(props: TranscriptProps): React.JSX.Element {
             <Turn
               key={turn.turn_id}
               turn={turn}
+              waiting={turn === last && view.waiting !== null}
               draft={drafts?.turnId === turn.turn_id ? drafts : null}
               onResume={turn === last && view.state === 'idle_ready' ? onResume : undefined}
               {...handlers}

@@ -10,6 +10,8 @@ import { useRenderers } from './renderers';
 
 export interface TurnProps extends Omit<CallCardProps, 'call'> {
   turn: TurnView;
+  /** It waits to ask again; the countdown says what its newest notice says. */
+  waiting?: boolean;
   /** What is being written in this turn now. */
   draft: StepDraft | null;
   /** Takes up the work of this turn again; given for the last turn only. */
@@ -18,21 +20,26 @@ export interface TurnProps extends Omit<CallCardProps, 'call'> {
 
 /** One request and everything that came of it. */
 export const Turn = React.memo(function Turn(props: TurnProps): React.JSX.Element {
-  const { turn, draft, onResume, ...handlers } = props;
+  const { turn, waiting, draft, onResume, ...handlers } = props;
+  const hidden = waiting === true ? turn.items.findLastIndex(isRetry) : -1;
   return (
     <article className="jp-Pernix-turn" aria-label="Turn" data-code={turn.code ?? ''}>
       <div className="jp-Pernix-request" role="group" aria-label="Your message">
         {turn.text}
       </div>
       {turn.plan !== null && <PlanCard plan={turn.plan} running={turn.code === null} />}
-      {turn.items.map((item, index) => (
-        <TurnItem key={keyOf(item, index)} item={item} handlers={handlers} />
-      ))}
+      {turn.items.map((item, index) =>
+        index === hidden ? null : <TurnItem key={keyOf(item, index)} item={item} handlers={handlers} />
+      )}
       {draft !== null && <Draft draft={draft} />}
       {turn.code !== null && <Foot turn={turn} onResume={onResume} />}
     </article>
   );
 });
+
+function isRetry(item: Item): boolean {
+  return item.type === 'notice' && item.kind === 'retry';
+}
 
 function keyOf(item: Item, index: number): string | number {
   return item.type === 'call' ? item.call_id : index;

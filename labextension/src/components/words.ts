@@ -37,7 +37,7 @@ export function stateWords(view: Pick<SessionView, 'state' | 'waiting'>): string
 /** Whole seconds that a wait still lasts, and none once it is over. `now` in milliseconds. */
 export function secondsLeft(waiting: Waiting, now: number): number {
   const over = secondsBetween(waiting.since, now);
-  return Math.ceil(Math.min(waiting.seconds, Math.max(0, waiting.seconds - over)));
+  return Math.round(Math.min(waiting.seconds, Math.max(0, waiting.seconds - over)));
 }
 
 /** How a turn ended. */
