@@ -430,10 +430,11 @@ class MemoryHost:
         worker_id = new_session_id()
         self.delegated.append(Delegated(title=title, task=task, budget=budget))
         ids: dict[str, Any] = {"session_id": self.session_id, "turn_id": self._turn_id, "call_id": CallId(call_id)}
-        await self.append(WorkerSpawned(**ids, worker_id=worker_id, title=title, task=task))
         self._working += 1
-        if self._working == 1:
-            await self.move("workers_started")
+        with anyio.CancelScope(shield=True):
+            await self.append(WorkerSpawned(**ids, worker_id=worker_id, title=title, task=task))
+            if self._working == 1:
+                await self.move("workers_started")
         try:
             await works.carry()
         except anyio.get_cancelled_exc_class():
