@@ -6,6 +6,7 @@ Used at start. Nothing is run again: a call that had begun is reconciled by its 
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +143,7 @@ async def _end(call: CallView, context: ReconcileContext, tools: Mapping[str, To
     if tool is None or tool.reconcile is None:
         return CUT_OFF
     try:
-        found = await tool.reconcile(call.arguments, context)
+        found = await tool.reconcile(call.arguments, replace(context, changes=tuple(call.files)))
     except Exception:
         # the edge of a tool: what cannot be found out is unknown, and the server starts
         log.exception("what became of call %s of %s could not be found out", call.call_id, call.tool)

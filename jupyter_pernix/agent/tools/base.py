@@ -69,10 +69,12 @@ class ToolResult:
 
 @dataclass(frozen=True, kw_only=True)
 class ReconcileContext:
-    """What a tool may look at to find out what became of a call during which the program ended. ``ledger``: of the log up to there."""
+    """What a tool may look at to find out what became of a call during which the program ended. ``ledger``: of the log up to there.
+    ``changes``: what the log says already that this call has changed."""
 
     scope: Scope
     ledger: Ledger
+    changes: tuple[FileChange, ...] = ()
 
 
 Reconcile = Callable[[JSON, ReconcileContext], Awaitable[ToolResult | None]]

@@ -18,6 +18,7 @@ _MOST_PLACES = 50
 
 NOT_CARRIED_OUT = "Was not carried out: the program ended before it. {name!r} is as it was before."
 CARRIED_OUT = "Was carried out: the program ended right after it. {name!r} is as this call was to leave it."
+CHANGED_SINCE = "Was carried out: the program ended right after it. {name!r} has been changed by somebody since."
 
 
 class _Given(msgspec.Struct, kw_only=True):
@@ -35,6 +36,9 @@ def written(arguments: JSON, context: ReconcileContext) -> ToolResult | None:
     if found is None:
         return None
     given, located, known, now = found
+    recorded = _recorded(located, now, context)
+    if recorded is not None:
+        return recorded
     if now is not None and _same_text(now, given.content):
         return _carried_out(located, known, now, before=None)
     unchanged = known is None if now is None else known == digest(now)
@@ -47,6 +51,9 @@ def edited(arguments: JSON, context: ReconcileContext) -> ToolResult | None:
     if found is None:
         return None
     given, located, known, now = found
+    recorded = _recorded(located, now, context)
+    if recorded is not None:
+        return recorded
     if now is None or known is None:
         return None
     if digest(now) == known:
@@ -63,6 +70,16 @@ def _found(arguments: JSON, context: ReconcileContext) -> tuple[_Given, Located,
     except (msgspec.ValidationError, OutOfScope, ToolError, OSError):
         return None
     return given, located, context.ledger.seen.get(located.name), now
+
+
+def _recorded(located: Located, now: bytes | None, context: ReconcileContext) -> ToolResult | None:
+    """The program ended between the record of the change and the result of the call."""
+    change = next((one for one in context.changes if one.path == located.name), None)
+    if change is None:
+        return None
+    if now is not None and digest(now) == change.after:
+        return ToolResult(text=CARRIED_OUT.format(name=located.name), seen={located.name: change.after})
+    return ToolResult(text=CHANGED_SINCE.format(name=located.name))
 
 
 def _text(content: bytes, located_name: str) -> TextFile | None:

@@ -114,6 +114,21 @@ async def test_an_edit_whose_file_is_as_before_was_not_carried_out(acting: Actin
     assert result.changes == ()
 
 
+async def test_an_edit_whose_change_is_in_the_log_was_carried_out_whatever_came_after(acting: Acting) -> None:
+    (acting.space / "a").write_text("a\nb\nc\n")
+    await did(acting, read("a"), edit("a", "b\nc", "B"))
+    change = acting.of(FileChanged)[0].change
+    reconcile = TOOLS["edit_file"].reconcile
+    assert reconcile is not None
+    context = ReconcileContext(scope=Scope(acting.space), ledger=Ledger.of(acting.host.log), changes=(change,))
+    here = await reconcile(EDIT, context)
+    (acting.space / "a").write_text("theirs\n")
+    later = await reconcile(EDIT, context)
+
+    assert here is not None and (here.failed, here.changes, here.seen) == (False, (), {"a": change.after})
+    assert later is not None and (later.failed, later.seen) == (False, {}) and "by somebody since" in later.text
+
+
 @pytest.mark.parametrize("now", ["a\nB\nd\n", "something else\n", ""])
 async def test_a_file_that_somebody_else_changed_tells_nothing_about_an_edit(acting: Acting, now: str) -> None:
     (acting.space / "a").write_text("a\nb\nc\n")
