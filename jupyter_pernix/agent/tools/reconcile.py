@@ -77,8 +77,9 @@ def _recorded(located: Located, now: bytes | None, context: ReconcileContext) ->
     change = next((one for one in context.changes if one.path == located.name), None)
     if change is None:
         return None
-    if now is not None and digest(now) == change.after:
-        return ToolResult(text=CARRIED_OUT.format(name=located.name), seen={located.name: change.after})
+    present = None if now is None else digest(now)
+    if present is not None and present == change.after:
+        return ToolResult(text=CARRIED_OUT.format(name=located.name), seen={located.name: present})
     return ToolResult(text=CHANGED_SINCE.format(name=located.name))
 
 
