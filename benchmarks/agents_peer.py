@@ -20,10 +20,12 @@ from typing import Any
 _begun = time.perf_counter()
 
 import anyio  # noqa: E402 - what the imports take is measured
+import httpx  # noqa: E402, F401 - loaded by a server's first turn
 
 from jupyter_pernix.agent.model.client import ChatModel, Endpoint  # noqa: E402
 from jupyter_pernix.agent.policy.broker import Targets  # noqa: E402
 from jupyter_pernix.agent.run import Run  # noqa: E402
+from jupyter_pernix.agent.run_settings import OneModel, RunSettings  # noqa: E402
 from jupyter_pernix.agent.tools.base import Arguments, Tool, ToolContext, ToolResult  # noqa: E402
 from jupyter_pernix.agent.tools.registry import TOOLS  # noqa: E402
 from jupyter_pernix.config import Settings  # noqa: E402
@@ -49,7 +51,7 @@ VARIANT = os.environ.get("MS_VARIANT", "")
 PADDING = ("lorem ipsum dolor sit amet " * (int(os.environ.get("MS_RESULT_BYTES", "0")) // 27 + 1))[
     : int(os.environ.get("MS_RESULT_BYTES", "0"))
 ]
-FOLDER = Path(os.environ.get("MS_TMP", "/tmp"))  # noqa: S108 - whoever measures names the folder
+FOLDER = Path(os.environ.get("MS_TMP", "/tmp"))
 
 
 class Add(Arguments, frozen=True):
@@ -96,8 +98,11 @@ class Turns:
         self.ended = anyio.Event()
 
     async def carry(self, host: TurnHost, turn_id: TurnId, log: Sequence[Stored]) -> None:
-        await Run(host, turn_id, log, self.model, Budget(rounds=None, seconds=None), tools=OFFERED).carry()
-        self.ended.set()
+        try:
+            settings = RunSettings(budget=Budget(rounds=None, seconds=None))
+            await Run(host, turn_id, log, OneModel(self.model), settings, tools=OFFERED).carry()
+        finally:
+            self.ended.set()
 
 
 def _cpu_at(step: int) -> float | None:

@@ -84,7 +84,7 @@ class Wire:
         verify = not base_url.startswith("http://")
         limits = httpx.Limits(max_keepalive_connections=8, keepalive_expiry=_IDLE)
         local = is_loopback(base_url)
-        transport = httpx.AsyncHTTPTransport(verify=verify, limits=limits, trust_env=False) if local else None
+        transport = _local_transport(base_url, limits) if local else None
         self._timeouts: dict[str, float | None] = {"connect": connect, "read": None, "write": 60.0, "pool": connect}
         self.client = httpx.AsyncClient(
             timeout=httpx.Timeout(**self._timeouts),
@@ -130,6 +130,17 @@ class Wire:
             except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
                 if opened.new or time.monotonic() - begun > _STALE_WITHIN:
                     raise
+
+
+def _local_transport(base_url: str, limits: "httpx.Limits") -> "httpx.AsyncBaseTransport":
+    import httpx  # spares the extension's import
+
+    if not base_url.startswith("http://"):
+        return httpx.AsyncHTTPTransport(limits=limits, trust_env=False)
+    # Imported here: it needs httpx.
+    from .transport import LocalTransport
+
+    return LocalTransport()
 
 
 class _Opened:
