@@ -21,7 +21,7 @@ from .budget import Spending
 from .calls import answers_itself
 from .clock import SystemClock
 from .guards import promises
-from .instructions import changes, read_instructions, told_already
+from .instructions import Instructions, changes, read_instructions, told_already
 from .journal import Journal
 from .model.parts import Model, Models, Reply
 from .reopening import is_reopened
@@ -140,6 +140,7 @@ class Run:
         else:
             news = turn.toolbox.news(told_already(self._log).get(TOLD_AS), host=self._host, turn_id=self._turn_id)
             await journal.add(*news)
+            await self._say_unusable(found)
         await self._say_unpriced(primary)
         if self._settings.scout and not reopened:
             await turn.scout()
@@ -296,6 +297,14 @@ class Run:
             await self._host.append(problem)
         else:
             await self._journal.add(problem)
+
+    async def _say_unusable(self, found: Sequence[Instructions]) -> None:
+        """Instructions that are there and cannot be used are said aloud, once a session."""
+        said = {stored.event.text for stored in self._log if isinstance(stored.event, ProblemNoticed)}
+        for one in found:
+            text = f"{one.name} is not used as instructions: {one.fault}"
+            if one.fault and text not in said:
+                await self._say(text)
 
     async def _say_unpriced(self, model: Model, *, cost: float | None = None) -> None:
         """A limit of cost that cannot be kept is said aloud, once; the other limits hold."""

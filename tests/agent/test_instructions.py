@@ -8,7 +8,7 @@ from agent.acting import Acting, answer
 from agent.test_context import rebuilt
 
 from jupyter_pernix.agent.instructions import LONGEST
-from jupyter_pernix.events import InstructionsRead
+from jupyter_pernix.events import InstructionsRead, ProblemNoticed
 
 
 @pytest.fixture
@@ -106,8 +106,11 @@ async def test_what_cannot_be_used_as_instructions_is_left_out(acting: Acting, f
     os.mkfifo(folder / "SESSIONS.md")
     (acting.space / "AGENTS.md").write_text("x" * (LONGEST + 5_000))
     await acting.say([answer()])
+    await acting.say([answer()])
 
     told = system(acting)
+    said = [event.text.partition(":")[0] for event in acting.of(ProblemNoticed)]
+    assert said == [f"{name} is not used as instructions" for name in ("SOUL.md", "RULES.md", "SESSIONS.md")]
     assert "hunter2" not in told
     assert "(SOUL.md)" not in told
     assert told.endswith("[… the rest of AGENTS.md is cut]\n")
