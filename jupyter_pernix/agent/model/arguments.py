@@ -34,7 +34,7 @@ def read_objects(text: str) -> list[JSON]:
     :raises Unreadable: if there is no certain reading
     """
     text = _without_fence(text.strip())
-    if not text:
+    if text in ("", "null"):
         return [{}]
     found = _read(text)
     kept: list[JSON] = []

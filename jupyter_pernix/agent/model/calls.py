@@ -94,8 +94,12 @@ class CallCollector:
         function = as_object(fragment.get("function")) or fragment
         name = _text(function.get("name")).strip()
         arguments: Any = function.get("arguments")
+        if arguments is None:
+            arguments = function.get("parameters")
         text = arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments)
         index = fragment.get("index")
+        if isinstance(index, str) and index.isdecimal():
+            index = int(index)
         call = self._call_for(
             index=index if isinstance(index, int) else None,
             wire_id=_text(fragment.get("id")),
@@ -177,7 +181,7 @@ def tool_name(written: str, tools: Collection[str]) -> str:
     """The offered name that was meant; ``written`` itself if there is none."""
     if written in tools:
         return written
-    bare = re.sub(r"^(functions?|tools?)[.:]|<\|.*$", "", written).strip()
+    bare = re.sub(r"^(functions?|tools?)[.:]|<\|.*$|:\d+$", "", written).strip()
     return bare if bare in tools else written
 
 

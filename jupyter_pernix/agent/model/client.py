@@ -18,12 +18,12 @@ from ...errors import EndpointFailed, EndpointUnreachable, ModelError, StreamBro
 from ...ids import SessionId
 from ...records import JSON, Timings
 from .conversation import Conversation
+from .dialects import ToolSchemas
 from .faults import classify_body
 from .history import mended
 from .http import Wire, checked_base_url, checked_key, place, translated, without_key
 from .parts import Part, Reply, RequestSize, ToolSpec
 from .stream import ReplyReader
-from .written import ToolSchemas
 
 if TYPE_CHECKING:
     import httpx

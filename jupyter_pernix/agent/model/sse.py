@@ -64,7 +64,7 @@ class EventDecoder:
             event = ServerEvent(name=self._name, data="\n".join(self._data)) if self._data else None
             self._name, self._data = "", []
             return event
-        field, _, value = line.partition(":")
+        field, _, value = line.lstrip("\0").partition(":")
         value = value.removeprefix(" ")
         if field == "data":
             self._data.append(value)

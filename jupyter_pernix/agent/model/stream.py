@@ -14,10 +14,14 @@ import msgspec
 from ...errors import EndpointFailed, StreamBroken
 from ...records import JSON, Usage
 from .calls import CallCollector, as_object
+from .dialects import ToolSchemas
 from .faults import classify, content_filtered, not_a_stream, read_complaint
+from .hold import CallHold
 from .parts import Part, Reply, TextPart, ThoughtPart
 from .sse import EventDecoder, ServerEvent
-from .written import CallHold, ThoughtSplitter, ToolSchemas, read_written, without_envelopes
+from .thoughts import ThoughtSplitter
+from .usage import read_usage
+from .written import read_written, without_envelopes, without_marks
 
 _FINISH = {
     "stop": "stop",
@@ -32,12 +36,21 @@ _FINISH = {
     "function_call": "tool_calls",
     "length": "length",
     "max_tokens": "length",
+    "max_output_tokens": "length",
     "model_length": "length",
+    "context_length": "length",
     "content_filter": "content_filter",
     "safety": "content_filter",
     "recitation": "content_filter",
     "refusal": "content_filter",
+    "prohibited_content": "content_filter",
+    "blocklist": "content_filter",
+    "spii": "content_filter",
     "error": "error",
+    "malformed_function_call": "error",
+    "unexpected_tool_call": "error",
+    "insufficient_system_resource": "error",
+    "timeout": "error",
     "abort": "error",
     "cancelled": "error",
 }
@@ -83,7 +96,7 @@ class ReplyReader:
     # The content type is not looked at: servers put the wrong one on both kinds of body.
     def _sniff(self, data: bytes) -> Iterator[Part]:
         self._head += data
-        start = self._head.removeprefix(b"\xef\xbb\xbf").lstrip()
+        start = self._head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n\0")
         if start[:1] == b"{":
             self._whole, self._take = [self._head], self._collect
         elif start[:1] == b"<":
@@ -108,7 +121,11 @@ class ReplyReader:
         try:
             answer = as_object(json.loads(body))
         except (ValueError, RecursionError) as exc:
-            raise StreamBroken("the endpoint's answer was cut off") from exc
+            chunks = _lines_of_json(body)
+            if not chunks:
+                raise StreamBroken("the endpoint's answer was cut off") from exc
+            parts = [part for chunk in chunks for part in self._assembler.chunk(chunk)]
+            return [*parts, *self._assembler.close(dropped=dropped)]
         if not answer.get("choices"):
             raise (
                 classify(read_complaint(answer))
@@ -120,10 +137,10 @@ class ReplyReader:
         return [*parts, *self._assembler.close(dropped=dropped)]
 
     def _event(self, event: ServerEvent) -> list[Part]:
-        data = event.data.strip()
+        data = event.data.strip().strip("\0")
         if not data or self._assembler.done:
             return []
-        if data == "[DONE]":
+        if data.strip('"').upper() == "[DONE]":
             self._assembler.done = True
             return []
         try:
@@ -150,40 +167,48 @@ class Assembler:
         self._usage = Usage()
         self._finish = ""
         self._surrogate = ""
+        self._begun = False
         self.done = False
 
     def chunk(self, chunk: JSON) -> list[Part]:
         """:raises ModelError: if the chunk is an error"""
-        self._read_usage(chunk)
+        self._usage = read_usage(chunk, self._usage)
         choices = chunk.get("choices")
         if chunk.get("error") or (not choices and chunk.get("object") == "error"):
             raise classify(read_complaint(chunk))
         parts: list[Part] = []
         for item in cast(list[Any], choices) if isinstance(choices, list) else []:
             choice = as_object(item)
-            if choice.get("index", 0) in (0, None):
+            if choice.get("index", 0) in (0, None, "0"):
                 parts += self._choice(choice)
         return parts
 
     def _choice(self, choice: JSON) -> list[Part]:
         if choice.get("error"):
             raise classify(read_complaint(choice))
-        delta = as_object(choice.get("delta")) or as_object(choice.get("message"))
+        delta = as_object(choice.get("delta"))
+        if not delta and not ("delta" in choice and self._begun):
+            delta = as_object(choice.get("message")) or {"content": choice.get("text")}
         parts: list[Part] = []
         thought, text = _contents(delta)
+        self._begun = self._begun or bool(thought or text or delta.get("tool_calls"))
         if thought:
             self._thought.append(thought)
             parts.append(ThoughtPart(text=thought))
         if text:
             parts += self._visible(text)
-        fragments = delta.get("tool_calls")
+        fragments: Any = delta.get("tool_calls")
         if isinstance(delta.get("function_call"), dict):
             fragments = [delta["function_call"]]
+        if isinstance(fragments, dict):
+            fragments = [fragments]
         for item in cast(list[Any], fragments) if isinstance(fragments, list) else []:
             part = self._calls.add(as_object(item))
             if part is not None:
                 parts.append(part)
-        reason = choice.get("finish_reason")
+        reason: Any = choice.get("finish_reason")
+        if isinstance(reason, dict):
+            reason = as_object(cast(object, reason)).get("type")
         if isinstance(reason, str) and reason:
             self._finish = _FINISH.get(reason.lower(), "stop")
         return parts
@@ -201,20 +226,6 @@ class Assembler:
         if shown:
             parts.append(TextPart(text=shown))
         return parts
-
-    def _read_usage(self, chunk: JSON) -> None:
-        usage = as_object(chunk.get("usage"))
-        if not usage:
-            return
-        details = as_object(usage.get("prompt_tokens_details"))
-        cached = _count(
-            details, "cached_tokens", before=_count(usage, "prompt_cache_hit_tokens", before=self._usage.cached_tokens)
-        )
-        self._usage = Usage(
-            prompt_tokens=_count(usage, "prompt_tokens", before=self._usage.prompt_tokens),
-            completion_tokens=_count(usage, "completion_tokens", before=self._usage.completion_tokens),
-            cached_tokens=cached,
-        )
 
     def close(self, *, dropped: bool) -> list[Part]:
         """The rest and the ``Reply``.
@@ -246,13 +257,22 @@ class Assembler:
             if written.truncated:
                 raise StreamBroken(f"the model stopped in the middle of a call of {written.truncated!r}")
             text, calls = written.text, written.calls
-        text, thought = _clean(text), _clean(thought)
+        text, thought = without_marks(_clean(text)), _clean(thought)
         if not calls and not text.strip():
             raise _empty(thought, self._finish)
         finish = self._finish or "stop"
         if finish in ("stop", "tool_calls"):
             finish = "tool_calls" if calls else "stop"
         return Reply(text=text, thought=thought, calls=calls, finish_reason=finish, usage=self._usage)
+
+
+def _lines_of_json(body: bytes) -> list[JSON]:
+    """The chunks of a stream that puts an object on each line and no ``data:`` before it; none if ``body`` is something else."""
+    try:
+        lines = [as_object(json.loads(line)) for line in body.splitlines() if line.strip()]
+    except (ValueError, RecursionError):
+        return []
+    return lines if len(lines) > 1 and all("choices" in line or "error" in line for line in lines) else []
 
 
 def _decoded(text: str) -> Any:
@@ -268,16 +288,17 @@ def _empty(thought: str, finish: str) -> EndpointFailed:
     return EndpointFailed(what, retryable=True, kind="empty_reply", hint=hint)
 
 
-def _count(source: JSON, key: str, *, before: int | None) -> int | None:
-    value = source.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) else before
-
-
 def _contents(delta: JSON) -> tuple[str, str]:
     """Thought and text of one delta; of several fields that repeat the thought, the first counts."""
     text, thought = _flat(delta.get("content"))
+    refusal = delta.get("refusal")
+    if isinstance(refusal, str) and not text:
+        text = refusal
     for key in ("reasoning_content", "reasoning", "thinking", "reasoning_text"):
-        value = delta.get(key)
+        value: Any = delta.get(key)
+        if isinstance(value, dict):
+            inner = as_object(cast(object, value))
+            value = inner.get("content") or inner.get("text")
         if isinstance(value, str) and value:
             return thought + value, text
     details = delta.get("reasoning_details")
@@ -293,8 +314,10 @@ def _flat(content: object) -> tuple[str, str]:
     if isinstance(content, str):
         return content, ""
     text = thought = ""
+    if isinstance(content, dict):
+        content = [as_object(cast(object, content))]
     for item in cast(list[Any], content) if isinstance(content, list) else []:
-        piece = as_object(item)
+        piece = {"text": item} if isinstance(item, str) else as_object(item)
         inner = piece.get("text") or piece.get("thinking") or ""
         if isinstance(inner, list):
             inner = _flat(cast(object, inner))[0]

@@ -1,6 +1,8 @@
 import pytest
 
-from jupyter_pernix.agent.model.written import CallHold, ThoughtSplitter, read_written
+from jupyter_pernix.agent.model.hold import CallHold
+from jupyter_pernix.agent.model.thoughts import ThoughtSplitter
+from jupyter_pernix.agent.model.written import read_written
 
 TOOLS = {
     "read_file": {"type": "object", "properties": {"path": {"type": "string"}, "start_line": {"type": "integer"}}},
