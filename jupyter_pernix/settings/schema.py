@@ -132,7 +132,7 @@ class Node:
 
 
 def _struct(kind: Any) -> Struct | None:
-    return cast(Struct, kind) if isinstance(kind, type) and issubclass(kind, msgspec.Struct) else None
+    return kind if isinstance(kind, type) and issubclass(kind, msgspec.Struct) else None
 
 
 @cache
