@@ -13,6 +13,7 @@ from agent.acting import Acting, answer
 
 from jupyter_pernix.agent.calls import BROKEN_OFF, NOT_BEGUN
 from jupyter_pernix.agent.context import Transcript
+from jupyter_pernix.agent.legality import illegalities
 from jupyter_pernix.agent.run import Run
 from jupyter_pernix.agent.run_settings import OneModel
 from jupyter_pernix.agent.testing import Executes, FakeExecutor, MemoryHost, Says, ScriptedModel, call, printed
@@ -58,6 +59,7 @@ def assert_legal(host: MemoryHost) -> None:
     assert len([e for e in events if isinstance(e, TurnFinished)]) == 1
     assert host.types[-2:] == ["turn.finished", "session.state_changed"]
     assert host.state is SessionState.IDLE_READY
+    assert illegalities(host.log) == []
     assert_legal_messages(Transcript.of("", host.log).conversation.messages)
 
 
