@@ -268,6 +268,46 @@ def _simple_checks(words: Sequence[str]) -> bool:
     return program in _CHECKERS
 
 
+_INTERPRETERS = re.compile(
+    r"(?:python|pypy|bash|sh|zsh|dash|ksh|fish|perl|ruby|node|deno|bun|Rscript|julia|php|lua|source|\.)[\d.]*"
+)
+
+
+def scripts(line: str) -> tuple[str, ...]:
+    """The files that this command line runs, as far as it names them: ``./run.sh``, ``python a.py``, ``source env``, ``make -f x``."""
+    found: list[str] = []
+    for words in simple_commands(line) or ():
+        plain = _plain(words)
+        inner = _inner(plain)
+        if inner is not None:
+            found += scripts(inner)
+        elif plain:
+            found += _scripts_of(plain)
+    return tuple(dict.fromkeys(found))
+
+
+def _scripts_of(words: Sequence[str]) -> list[str]:
+    program, rest = words[0], words[1:]
+    if "/" in program:
+        return [program, *rest[:1]] if _INTERPRETERS.fullmatch(_program(program)) else [program]
+    if program == "make":
+        return [
+            *(rest[at + 1] for at, word in enumerate(rest[:-1]) if word in ("-f", "--file")),
+            "Makefile",
+            "makefile",
+        ]
+    if _INTERPRETERS.fullmatch(program):
+        return [word for word in rest if not word.startswith("-")][:1]
+    return []
+
+
+def scripts_of_code(code: str) -> tuple[str, ...]:
+    """The files that a cell runs by name: ``!./run.sh``, ``%run a.py``."""
+    lines = [found[1] for found in re.finditer(r"(?m)^\s*!+(.*)$", code)]
+    runs = [f"python {found[1]}" for found in re.finditer(r"(?m)^\s*%run\s+(.*)$", code)]
+    return tuple(dict.fromkeys(name for line in [*lines, *runs] for name in scripts(line)))
+
+
 def waits(line: str) -> bool:
     """Whether the line only lets time pass, maybe looking as well: a way of polling."""
     commands = simple_commands(line)

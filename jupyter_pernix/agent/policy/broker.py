@@ -3,17 +3,23 @@
 Order: the scope refuses first, then the mode; a permission that the user gave turns a question into a yes, and nothing else.
 """
 
+import hashlib
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
+from ...errors import ToolError
 from ...records import ApprovalChoice, Mode, Verdict
+from ..commands import scripts, scripts_of_code
 from .modes import refusal, verdict
+from .opening import read_bytes
 from .plain import visible
 from .scope import OutOfScope, Scope
 
 CHOICES: tuple[ApprovalChoice, ...] = ("allow_once", "allow_session", "reject_once")
 
 _LONGEST_DETAIL = 20_000
+_LARGEST_SCRIPT = 5_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,4 +121,18 @@ def _canonical(intent: Intent, scope: Scope) -> tuple[str, ...]:
         found.append(targets.command)
     if intent.action == "execute":
         found.append("kernel")
+    found += _scripts((*scripts(targets.command), *scripts_of_code(targets.code)), scope)
     return tuple(found)
+
+
+def _scripts(names: Iterable[str], scope: Scope) -> list[str]:
+    """The space's own files that would be run, each with the digest of its content: a yes is for what they are now."""
+    found: list[str] = []
+    for name in names:
+        try:
+            located = scope.locate(name)
+            content = read_bytes(located, limit=_LARGEST_SCRIPT)
+        except ToolError:
+            continue
+        found.append(f"{located.path} sha256:{hashlib.sha256(content).hexdigest()}")
+    return found
