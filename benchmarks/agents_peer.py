@@ -20,6 +20,7 @@ from typing import Any
 _begun = time.perf_counter()
 
 import anyio  # noqa: E402 - what the imports take is measured
+import anyio.to_thread  # noqa: E402
 import httpx  # noqa: E402, F401 - loaded by a server's first turn
 
 from jupyter_pernix.agent.model.client import ChatModel, Endpoint  # noqa: E402
@@ -30,7 +31,7 @@ from jupyter_pernix.agent.tools.base import Arguments, Tool, ToolContext, ToolRe
 from jupyter_pernix.agent.tools.registry import TOOLS  # noqa: E402
 from jupyter_pernix.config import Settings  # noqa: E402
 from jupyter_pernix.events import MessageCompleted, StepStarted, Stored, TurnFinished  # noqa: E402
-from jupyter_pernix.ids import TurnId  # noqa: E402
+from jupyter_pernix.ids import SessionId, TurnId  # noqa: E402
 from jupyter_pernix.kernel import record  # noqa: E402, F401 - loaded by a server's first turn
 from jupyter_pernix.ports import TurnHost  # noqa: E402
 from jupyter_pernix.records import Budget, SessionCreate, TurnCreate  # noqa: E402
@@ -132,23 +133,23 @@ async def _work(data: Path, root: Path) -> dict[str, object]:
     turns = Turns(ChatModel(endpoint, name="scripted-1", endpoint_name="scripted"))
     kernels = LazyKernels(None)
     async with anyio.create_task_group() as tasks:
-        sessions = Sessions(
-            Surroundings(
-                store=store,
-                bus=bus,
-                settings=Settings(),
-                root=root,
-                side_files=SideFiles(data / "side"),
-                kernels=kernels,
-                carry=turns.carry,
-                write_record=RunNotebooks(kernels).write,
-                tasks=tasks,
-            )
+        around = Surroundings(
+            store=store,
+            bus=bus,
+            settings=Settings(),
+            root=root,
+            side_files=SideFiles(data / "side"),
+            kernels=kernels,
+            carry=turns.carry,
+            write_record=RunNotebooks(kernels).write,
+            tasks=tasks,
         )
+        sessions = Sessions(around)
         late.append(sessions)
         with bus.subscribe() as listener:
             tasks.start_soon(_listen, listener)
             session = await sessions.create(SessionCreate(mode="auto"))
+            await _once(endpoint, store, around, session.session_id)
             setup = time.perf_counter() - setup
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             cpu, wall = time.process_time(), time.perf_counter()
@@ -184,6 +185,13 @@ async def _work(data: Path, root: Path) -> dict[str, object]:
         "message_bytes": messages,
         "cpu_ms_at": {str(step): _cpu_at(step) for step in (20, 100, 400)},
     }
+
+
+async def _once(endpoint: Endpoint, store: EventStore, around: Surroundings, session_id: SessionId) -> None:
+    """What a process does once, however many turns follow: it connects to nothing, and reads the schema of notebooks."""
+    assert endpoint.client
+    log = await store.events(session_id)
+    await anyio.to_thread.run_sync(around.write_record, session_id, log, FOLDER / "once.ipynb")
 
 
 async def _listen(listener: Any) -> None:
