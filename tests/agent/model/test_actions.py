@@ -147,6 +147,7 @@ async def test_a_server_that_refuses_alternatives_gets_the_flat_schema() -> None
             await ask(server, conversation(), model)
         assert caught.value.retryable is True
         _, reply = await ask(server, conversation(), model)
+        await model.aclose()
     assert only(reply).arguments == {"path": "a"}
 
 
