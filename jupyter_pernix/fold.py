@@ -186,7 +186,7 @@ class SessionFold:
         match event:
             case TurnStarted():
                 turn.started_at, turn.mode, turn.model = stored.recorded_at, event.mode, event.model
-                turn.budget = event.budget
+                turn.budget, turn.protocol = event.budget, event.protocol
                 self.view.context_length = event.context_length
             case TurnEdited():
                 turn.text = event.text

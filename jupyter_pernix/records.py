@@ -499,6 +499,8 @@ class TurnView(View):
     model: str = ""
     budget: Budget | None = None
     """Its limits, known once it has started."""
+    protocol: ModelProtocol | None = None
+    """How its model was driven, known once it has started."""
     code: TerminalCode | None = None
     detail: str = ""
     usage: Usage | None = None

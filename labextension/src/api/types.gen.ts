@@ -380,6 +380,7 @@ export interface TurnView {
   mode: Mode | null;
   model: string;
   budget: Budget | null;
+  protocol: ModelProtocol | null;
   code: TerminalCode | null;
   detail: string;
   usage: Usage | null;

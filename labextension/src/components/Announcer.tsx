@@ -3,10 +3,13 @@ import type { SessionView } from '../api/types.gen';
 import { openApprovals } from '../model/reduce';
 import { endWords, plain, STATES } from './words';
 
-function words(view: SessionView): string {
+function words(view: SessionView, workerAsks: boolean): string {
   const question = openApprovals(view)[0]?.approval;
   if (question) {
     return `Needs you: ${plain(question.question)}`;
+  }
+  if (workerAsks && view.state === 'awaiting_workers') {
+    return 'A worker needs you';
   }
   if (view.waiting !== null) {
     return plain(view.waiting.text);
@@ -19,10 +22,10 @@ function words(view: SessionView): string {
 }
 
 /** Tells those who cannot see the screen what state the session is in, once for each change. */
-export function Announcer(props: { view: SessionView }): React.JSX.Element {
+export function Announcer(props: { view: SessionView; workerAsks?: boolean }): React.JSX.Element {
   return (
     <div className="jp-Pernix-announcer" role="log" aria-label="Session status" aria-live="polite">
-      {words(props.view)}
+      {words(props.view, props.workerAsks === true)}
     </div>
   );
 }

@@ -14,6 +14,8 @@ export interface SessionHeadProps {
   onOpenRecord: () => void;
   /** The endpoint that answers in this session, as far as it is known. */
   endpoint?: EndpointInfo | undefined;
+  /** A session that works for this one waits for an answer. */
+  workerAsks?: boolean;
   /** The session that this one works for. */
   parent?: SessionSummary | undefined;
   onOpenParent?: (() => void) | undefined;
@@ -55,7 +57,7 @@ export function SessionHead(props: SessionHeadProps): React.JSX.Element {
         />
       </div>
       <div className="jp-Pernix-headLine jp-Pernix-stateLine">
-        <StateWords view={view} />
+        <StateWords view={view} workerAsks={props.workerAsks === true} />
         <span className="jp-Pernix-dim" title={`Works in the folder ${view.space_root || '/'}`}>
           {view.space_root || 'top folder'}
         </span>
@@ -69,7 +71,7 @@ export function SessionHead(props: SessionHeadProps): React.JSX.Element {
           </button>
         </div>
       )}
-      {props.endpoint?.protocol === 'chat' && (
+      {talksOnly(view, props.endpoint) && (
         <div className="jp-Pernix-ribbon" role="note" aria-label="Chat only">
           Chat only: this model can answer, but it cannot read, run or change anything here. Choose another
           model for that, or test it again under Models.
@@ -85,10 +87,18 @@ export function SessionHead(props: SessionHeadProps): React.JSX.Element {
   );
 }
 
+/** Whether the model can only answer: as its test found, else as it was driven last. */
+function talksOnly(view: SessionView, endpoint: EndpointInfo | undefined): boolean {
+  const last = view.turns.findLast(turn => turn.started_at !== null);
+  const driven = last !== undefined && last.model === endpoint?.model ? last.protocol : null;
+  return (endpoint?.protocol ?? driven) === 'chat';
+}
+
 /** One of the ten states, and since when. */
-function StateWords(props: { view: SessionView }): React.JSX.Element {
+function StateWords(props: { view: SessionView; workerAsks: boolean }): React.JSX.Element {
   const { view } = props;
-  const { tone } = STATES[view.state];
+  const workerAsks = props.workerAsks && view.state === 'awaiting_workers';
+  const tone = workerAsks ? 'asks' : STATES[view.state].tone;
   const { waiting, state_since: since } = view;
   const now = useNow(tone !== 'rest' || waiting !== null);
   const used = view.turns.length > 0;
@@ -107,7 +117,7 @@ function StateWords(props: { view: SessionView }): React.JSX.Element {
       title={since === null ? undefined : `Since ${new Date(since).toLocaleString()}`}
     >
       <span className={`jp-Pernix-dot jp-mod-${tone}`} aria-hidden="true" />
-      {stateWords(view)}
+      {workerAsks ? 'A worker needs you' : stateWords(view)}
       {time}
     </span>
   );

@@ -399,7 +399,6 @@ describe('the models page', () => {
       protocol: null,
       constraint: null,
       roles: [],
-      constraint: null,
       context_length: null,
       has_key: true,
       source: 'saved',

@@ -20,6 +20,7 @@ function endpoint(name: string, given: Partial<EndpointInfo> = {}): EndpointInfo
     abilities: [],
     hint: '',
     default: false,
+    roles: [],
     ...given
   };
 }

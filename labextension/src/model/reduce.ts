@@ -113,7 +113,8 @@ function applyEvent(view: SessionView, event: Stored): SessionView {
           started_at: event.recorded_at,
           mode: event.mode,
           model: event.model,
-          budget: event.budget
+          budget: event.budget,
+          protocol: event.protocol
         })),
         ...(hasTurn(view, event.turn_id) ? { context_length: event.context_length } : {})
       };
@@ -215,6 +216,7 @@ function newTurn(event: Extract<Stored, { type: 'turn.submitted' }>): TurnView {
     mode: null,
     model: '',
     budget: null,
+    protocol: null,
     code: null,
     detail: '',
     usage: null,

@@ -58,6 +58,11 @@ export class SessionsModel extends Observable {
     );
   }
 
+  /** Whether a session that works for this one waits for an answer. */
+  workerAsks(sessionId: string): boolean {
+    return this._list.some(entry => entry.parent === sessionId && entry.open_approvals > 0);
+  }
+
   summary(sessionId: string): SessionSummary | undefined {
     return this._list.find(entry => entry.session_id === sessionId);
   }

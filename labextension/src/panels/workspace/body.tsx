@@ -121,6 +121,7 @@ function Session(props: BodyProps & { session: SessionModel }): React.JSX.Elemen
   const { view } = session;
   const workers = useWorkers(model, session);
   const endpoint = model.endpoints.of(view.endpoint);
+  const workerAsks = model.sessions.workerAsks(view.session_id);
   const onAnswer = React.useCallback(
     (...answer: Parameters<SessionModel['answer']>) => session.answer(...answer),
     [session]
@@ -169,6 +170,7 @@ function Session(props: BodyProps & { session: SessionModel }): React.JSX.Elemen
         onKernel={name => void session.configure({ kernel_name: name })}
         onOpenRecord={() => actions.openFile(view.record_path)}
         endpoint={endpoint}
+        workerAsks={workerAsks}
         parent={view.parent === null ? undefined : model.sessions.summary(view.parent)}
         onOpenParent={() => view.parent !== null && model.open(view.parent)}
       />
@@ -184,7 +186,7 @@ function Session(props: BodyProps & { session: SessionModel }): React.JSX.Elemen
           <Beginning model={model} />
         </Transcript>
       </WorkersContext.Provider>
-      <Announcer view={view} />
+      <Announcer view={view} workerAsks={workerAsks} />
       {trouble}
       <Composer
         view={view}
