@@ -119,7 +119,7 @@ class Calls:
 
     def take(self, step: Step) -> list[ToolCallRequested]:
         """The calls of a reply, as they are to be stored; from now on they are open."""
-        wire_ids = set(self._journal.transcript.wire_ids)
+        wire_ids: set[str] = set()
         self._failed = ""
         for call in step.reply.calls:
             opened = self._opened(call, step, wire_ids)
@@ -153,7 +153,7 @@ class Calls:
             step_id=step.step_id,
             call_id=call_id,
             # some endpoints give every call the same id, or none
-            wire_id=call.wire_id if call.wire_id and call.wire_id not in wire_ids else call_id,
+            wire_id=call_id if self._is_taken(call.wire_id, wire_ids) else call.wire_id,
             tool=wellformed(call.name),
             kind=self._toolbox.kind(call.name, arguments),
             title=one_line(call.name, 80) if bound is None else bound.intent.title,
@@ -168,6 +168,9 @@ class Calls:
             text=step.reply.text,
             key=key if bound is None else bound.key,
         )
+
+    def _is_taken(self, wire_id: str, wire_ids: set[str]) -> bool:
+        return not wire_id or wire_id in wire_ids or wire_id in self._journal.transcript.wire_ids
 
     def _bound(self, name: str, arguments: JSON, fault: str) -> tuple[Bound | None, str]:
         try:
@@ -211,6 +214,9 @@ class Calls:
         refused = self.guards.sees(call.key, requested.tool, requested.arguments)
         result = ToolResult(text=refused, failed=True) if refused else await self._result(call)
         self.guards.ended(call.key, result.text, failed=result.failed)
+        if result.answer is not None:
+            # the answer is held to the results of the calls before it
+            await self._journal.settle()
         self._end(call, "failed" if result.failed else "completed", result, *self._answer_event(call, result))
         return result
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 import msgspec
@@ -114,8 +115,7 @@ class Tool(Generic[A]):
 
         :raises ToolRetry: naming the place of the fault and what the tool takes
         """
-        optional = {field.name for field in msgspec.structs.fields(self.arguments) if not field.required}
-        names = {field.name for field in msgspec.structs.fields(self.arguments)}
+        names, optional = _names_of(self.arguments)
         given = {name: value for name, value in arguments.items() if value is not None or name not in optional}
         given = {**without_descriptions(given), **{name: value for name, value in given.items() if name in names}}
         try:
@@ -134,6 +134,13 @@ class Bound:
     intent: Intent
     key: str
     carry_out: Callable[[ToolContext], Awaitable[ToolResult]]
+
+
+@cache
+def _names_of(arguments: type[Arguments]) -> tuple[frozenset[str], frozenset[str]]:
+    """The names of all arguments, and of those that need not be given."""
+    fields = msgspec.structs.fields(arguments)
+    return frozenset(field.name for field in fields), frozenset(field.name for field in fields if not field.required)
 
 
 def schema_of(arguments: type[Arguments]) -> JSON:
