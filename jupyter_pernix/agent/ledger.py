@@ -18,7 +18,6 @@ from ..events import (
     ToolCallFinished,
     ToolCallRequested,
     ToolCallStarted,
-    WorkerReported,
 )
 from ..ids import CallId, ExecutionId, TurnId
 from ..records import FileChange
@@ -77,8 +76,8 @@ class Change:
 
 @dataclass(kw_only=True)
 class Facts:
-    """What was seen in one turn, each kind in the order of the log. ``workers``: how many have reported; what they changed is in
-    their own logs."""
+    """What was seen in one turn, each kind in the order of the log. ``workers``: how many were begun; what they changed is in their
+    own logs."""
 
     changes: list[Change] = field(default_factory=list[Change])
     commands: dict[CallId, Command] = field(default_factory=dict[CallId, Command])
@@ -111,6 +110,7 @@ class Ledger:
     _actions: dict[CallId, str] = field(default_factory=dict[CallId, str])
     _shell: dict[CallId, str] = field(default_factory=dict[CallId, str])
     _titles: dict[CallId, str] = field(default_factory=dict[CallId, str])
+    _delegated: set[CallId] = field(default_factory=set[CallId])
 
     @classmethod
     def of(cls, log: Iterable[Stored]) -> "Ledger":
@@ -131,17 +131,21 @@ class Ledger:
             case PolicyDecided():
                 self._actions[event.call_id] = event.action
                 if event.verdict == "refuse":
-                    self._refused(stored.seq, event, event.rule)
+                    self._refused(stored.seq, event.turn_id, event.call_id, event.rule)
             case ApprovalResolved():
                 self._answered(stored.seq, event)
             case ToolCallRequested():
                 self._titles[event.call_id] = event.title
-                if event.tool == "run_shell":
+                if event.tool == "delegate":
+                    self._delegated.add(event.call_id)
+                elif event.tool == "run_shell":
                     self._shell[event.call_id] = str(event.arguments.get("command", ""))
             case ToolCallStarted():
                 self._facts(event.turn_id).calls += 1
                 if event.call_id in self._shell:
                     self._command_started(stored.seq, event)
+                elif event.call_id in self._delegated:
+                    self._facts(event.turn_id).workers += 1
             case ToolCallFinished():
                 self.seen.update(event.seen)
                 self._command_ended(event)
@@ -150,8 +154,6 @@ class Ledger:
                 self.cells[event.execution_id] = self._facts(event.turn_id).cells[event.execution_id] = cell
             case ExecutionFinished():
                 self._executed(event)
-            case WorkerReported():
-                self._facts(event.turn_id).workers += 1
             case _:
                 pass
 
@@ -193,20 +195,18 @@ class Ledger:
         else:
             self.seen[change.path] = change.after
 
-    def _refused(self, seq: int, event: PolicyDecided | ApprovalResolved, rule: str) -> None:
-        refusal = Refusal(
-            call_id=event.call_id,
-            rule=rule,
-            turn_id=event.turn_id,
-            seq=seq,
-            title=self._titles.get(event.call_id, ""),
-        )
+    def declined(self, turn_id: TurnId, call_id: CallId, *, seq: int = 0) -> None:
+        """A person said no. For a live Run, whose host stores the answer past its journal; in a log it is ``approval.resolved``."""
+        self._refused(seq, turn_id, call_id, "user")
+
+    def _refused(self, seq: int, turn_id: TurnId, call_id: CallId, rule: str) -> None:
+        refusal = Refusal(call_id=call_id, rule=rule, turn_id=turn_id, seq=seq, title=self._titles.get(call_id, ""))
         self.refusals.append(refusal)
-        self._facts(event.turn_id).refusals.append(refusal)
+        self._facts(turn_id).refusals.append(refusal)
 
     def _answered(self, seq: int, event: ApprovalResolved) -> None:
         if event.choice in ("reject_once", "reject_always"):
-            self._refused(seq, event, "user" if event.by != "host" else "host")
+            self._refused(seq, event.turn_id, event.call_id, "user" if event.by != "host" else "host")
         elif event.choice == "allow_session" and event.call_id in self._actions:
             self.granted.add(self._actions[event.call_id])
 

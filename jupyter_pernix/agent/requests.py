@@ -12,7 +12,7 @@ _LONGEST = 20_000
 _CHANGE_EN = (
     r"fix|repair|change|modify|edit|add|append|insert|remove|delete|drop|rename|move|replace|swap|update|upgrade|downgrade|bump|"
     r"implement|refactor|rewrite|rework|restructure|reorganize|reorganise|clean\s+up|tidy(?:\s+up)?|correct|extend|adapt|adjust|apply|"
-    r"install|uninstall|set\s+up|configure|format|reformat|migrate|port|split|merge|extract|inline|convert|turn|commit|revert|undo|"
+    r"install|uninstall|set(?:\s+up)?|configure|format|reformat|migrate|port|split|merge|extract|inline|convert|turn|commit|revert|undo|"
     r"restore|enable|disable|increase|decrease|put|save|store|patch|integrate|wire|hook\s+up|introduce|simplify|deduplicate|comment\s+out|"
     r"uncomment|annotate|document|translate|wrap|unwrap|bring\s+back|get\s+rid\s+of|make\s+sure|solve|resolve|finish|complete|prepare"
 )

@@ -18,6 +18,7 @@ CHANGES = [
     "The importer is broken. Fix it.",
     "Make the tests pass",
     "ok, then delete the old file",
+    "Set x to 2 in a.py",
     "Implement quicksort in sort.py",
     "1. Add a\n2. Remove b",
     "Change the colour to red!",

@@ -16,10 +16,9 @@ from jupyter_pernix.events import (
     ToolCallFinished,
     ToolCallRequested,
     ToolCallStarted,
-    WorkerReported,
 )
 from jupyter_pernix.ids import ApprovalId, CallId, ExecutionId, SessionId, StepId, TurnId
-from jupyter_pernix.records import FileChange, TerminalCode
+from jupyter_pernix.records import FileChange
 
 EARLIER, TURN = TurnId("turn-0"), TurnId("turn-1")
 _SESSION = SessionId("session")
@@ -106,9 +105,7 @@ class World:
         self.end(ids["call_id"], "Not done.", status="failed")
 
     def worker(self) -> None:
-        ids = self.begin("delegate", task="it")
-        self.tell(WorkerReported(**ids, worker_id=SessionId("w"), code=TerminalCode.ANSWERED, answer="done"))
-        self.end(ids["call_id"], "done")
+        self.call("delegate", "done", task="it")
 
     @property
     def ledger(self) -> Ledger:
