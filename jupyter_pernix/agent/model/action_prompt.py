@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from ...records import JSON
+from ..excerpt import excerpt
 from .calls import as_object
 from .parts import ToolSpec
 
@@ -29,8 +30,10 @@ def system_text(system: str, tools: Sequence[ToolSpec]) -> str:
         "You act by choosing exactly one action per turn, written as one JSON object; its result then comes back to you. "
         "Fields with ? are left out unless you need them.\n"
         f"{lines}\n\n"
-        "The actions are not Python functions. In code, use Python itself, and print each result with its name.\n"
-        "If a result is an error or empty, choose another action that may work; answer when a result shows the answer."
+        "The actions are not Python functions. In code, use Python itself, and print each result with its name. "
+        "Count and compute by code, never in your head.\n"
+        "If a result is an error or empty, choose another action that may work; answer when a result shows the answer. "
+        "What needs no action is answered at once."
     )
 
 
@@ -39,16 +42,59 @@ def is_prose(tool: ToolSpec) -> bool:
     return tool.text_field == "answer"
 
 
-def text_question(tool: ToolSpec, arguments: JSON) -> str:
-    """What asks for the text of an action that was just chosen."""
+_LONGEST_REQUEST = 300
+_NOTE = re.compile(r"\n\n[(\[][^\n]*[)\]]\s*\Z")
+
+
+def request_of(text: str) -> str:
+    """What a user's message asks for, in one bounded line: without the note on mode and time at its end; "" for a remark of ours in
+    brackets."""
+    plain = " ".join(_NOTE.sub("", text).split())
+    if plain.startswith(("(", "[")):
+        return ""
+    return plain if len(plain) <= _LONGEST_REQUEST else f"{plain[:_LONGEST_REQUEST]} …"
+
+
+def text_question(tool: ToolSpec, arguments: JSON, *, request: str = "") -> str:
+    """What asks for the text of an action that was just chosen. The request stands in front of it: a small model has lost sight of
+    it by then."""
+    asked = f"The request was: {request}\n" if request else ""
     if is_prose(tool):
-        return "Write the answer for the user now. Say what the results show."
+        return f"{asked}Write the answer for the user now. Say what the results show."
     properties = as_object(tool.parameters.get("properties"))
     said = str(as_object(properties.get(tool.text_field or "")).get("description") or "")
     where = f" for {arguments['path']}" if "path" in arguments else ""
     about = f" {said.rstrip('.')}." if said else ""
-    return f"Write the {tool.text_field}{where} now.{about} Give it in one fenced block and nothing else."
+    return f"{asked}Write the {tool.text_field}{where} now.{about} Give it in one fenced block and nothing else."
 
+
+# ---- results ------------------------------------------------------------------------------------------------------------
+
+_FRAME = re.compile(r"^(?=(?:Cell In\[\d+\]|File )\S*)", re.MULTILINE)
+_LIBRARY = re.compile(r"File \S*(?:site-packages|dist-packages|[/\\]lib[/\\]python\d)")
+_NOTHING = "(no output)"
+
+
+def shown_result(name: str, result: str, *, limit: int) -> str:
+    """A result as a small model reads it best: without the frames of libraries, at most about ``limit`` characters, and with what to
+    do where code showed nothing."""
+    if name == "run_code":
+        result = _own_frames(result)
+        if result.endswith(_NOTHING):
+            result = f"{result.removesuffix(_NOTHING)}(nothing was printed; print what you want to see)"
+    return excerpt(result, limit=limit).text.rstrip("\n")
+
+
+def _own_frames(result: str) -> str:
+    """A traceback without what happened inside of libraries. The error itself stands in the first line."""
+    head, *frames = _FRAME.split(result)
+    kept = [frame for frame in frames if not _LIBRARY.match(frame)]
+    if len(kept) == len(frames):
+        return result
+    return f"{head}{''.join(kept).rstrip()}\n[… inside of libraries]"
+
+
+# ---- texts --------------------------------------------------------------------------------------------------------------
 
 _LANGUAGES = {"code": "python"}
 """What a model writes behind the opening fence of a text; nothing for files, whose kind is their own."""
@@ -110,43 +156,52 @@ class BlockReader:
 
 
 def example_messages(tools: Sequence[ToolSpec]) -> list[tuple[str, str]]:
-    """Short exchanges in the form that is asked for, made of the tools that are there."""
+    """Short exchanges in the form that is asked for, made of the tools that are there. They name nothing that a real request is
+    likely to: a small model takes their files and columns for its own."""
     by_name = {tool.name: tool for tool in tools}
     finish = by_name.get("finish")
     if finish is None:
         return []
-    made: list[tuple[str, str]] = []
+    made = _example(finish, "What does the abbreviation HTML stand for?", "HTML stands for HyperText Markup Language.")
     if "run_code" in by_name:
-        made += [
-            ("user", "What is the mean age in people.csv, and who is the tallest?"),
-            *exchange(by_name["run_code"], {}, _EXAMPLE_CODE),
-            ("user", "Result of run_code:\nerror [1]: NameError: name 'pd' is not defined"),
-            *exchange(by_name["run_code"], {}, f"import pandas as pd\n\n{_EXAMPLE_CODE}"),
-            ("user", "Result of run_code:\nok [2]\nmean age: 41.25\ntallest: Ada"),
-            *exchange(finish, {}, "The mean age in people.csv is 41.25; the tallest is Ada."),
-        ]
+        asked = "How many words has story.txt, and which is the longest?"
+        made += _example(
+            finish,
+            asked,
+            "story.txt has 512 words; the longest is 'neighbourhood'.",
+            *exchange(by_name["run_code"], {}, _EXAMPLE_CODE, request=asked),
+            ("user", "Result of run_code:\nerror [1]: NameError: name 'Path' is not defined"),
+            *exchange(by_name["run_code"], {}, f"from pathlib import Path\n\n{_EXAMPLE_CODE}", request=asked),
+            ("user", "Result of run_code:\nok [2]\nwords: 512\nlongest: neighbourhood"),
+        )
     if "write_file" in by_name:
-        made += [
-            ("user", "Note in todo.md that the report is due on Friday."),
-            *exchange(by_name["write_file"], {"path": "todo.md"}, "The report is due on Friday."),
-            ("user", "Result of write_file:\nWritten: todo.md (1 line, new)"),
-            *exchange(finish, {}, "It stands in todo.md now."),
-        ]
+        asked = "Note in todo.md that the report is due on Friday."
+        made += _example(
+            finish,
+            asked,
+            "It stands in todo.md now.",
+            *exchange(by_name["write_file"], {"path": "todo.md"}, "The report is due on Friday.", request=asked),
+            ("user", "Result of write_file:\nCreated todo.md (+1 -0 lines, 26 bytes)."),
+        )
     return made
 
 
 _EXAMPLE_CODE = """\
-people = pd.read_csv("people.csv")
-print("mean age:", people["age"].mean())
-print("tallest:", people.loc[people["height"].idxmax(), "name"])"""
+words = Path("story.txt").read_text().split()
+print("words:", len(words))
+print("longest:", max(words, key=len))"""
 
 
-def exchange(tool: ToolSpec, arguments: JSON, text: str) -> list[tuple[str, str]]:
+def _example(finish: ToolSpec, request: str, answer: str, *between: tuple[str, str]) -> list[tuple[str, str]]:
+    return [("user", request), *between, *exchange(finish, {}, answer, request=request)]
+
+
+def exchange(tool: ToolSpec, arguments: JSON, text: str, *, request: str = "") -> list[tuple[str, str]]:
     """An action and its text, as they were asked for and written."""
     if tool.text_field is None:
         return [("assistant", action_text(tool.name, arguments))]
     return [
         ("assistant", action_text(tool.name, arguments)),
-        ("user", text_question(tool, arguments)),
+        ("user", text_question(tool, arguments, request=request)),
         ("assistant", fenced(tool, text)),
     ]

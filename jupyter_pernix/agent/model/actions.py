@@ -2,18 +2,20 @@
 action's text (code, content, answer) freely. For endpoints that enforce ``response_format`` and cannot call tools, small local
 models above all: code inside a JSON string comes out on one line and badly escaped, in a fenced block it does not.
 
-The tools stand in the system text, a line each, with a short example. What the model did before is shown to it in the same form:
-its own actions and texts as assistant messages, their results as user messages. The prompt only ever grows at its end.
+The tools stand in the system text, a line each, with short examples; ``action_history`` shows what was done in the same form. All is
+asked for at temperature 0. Chance comes in only where the same request would fail in the same way again; a model that has done the
+same thing twice running is not offered that tool for its next action.
 """
 
 import json
+import logging
 import re
 import time
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Literal
 
 import msgspec
 
@@ -21,21 +23,24 @@ from ...config import Price
 from ...errors import EndpointFailed, ModelError, StreamBroken
 from ...ids import SessionId
 from ...records import JSON, Constraint, Timings, Usage
-from .action_prompt import BlockReader, action_text, example_messages, exchange, is_prose, system_text, text_question
+from .action_history import ActionHistory
+from .action_prompt import BlockReader, is_prose
 from .action_schema import schema_for
 from .arguments import Unreadable, read_objects
 from .calls import as_object, new_wire_id, read_call
 from .client import Endpoint
 from .constraint import constraint_fields
 from .conversation import Conversation
-from .history import MISSING_RESULT
 from .parts import CallPart, ModelCall, Part, Reply, RequestSize, TextPart, ThoughtPart, ToolSpec
+
+log = logging.getLogger(__name__)
 
 _encode = msgspec.json.Encoder().encode
 _CHOICE_TOKENS = 700
 _TEXT_TOKENS = 4000
 _SAMPLED = 0.7
 _BLANK_LOOP = 120
+_LONGEST_RESULT = 16_000
 _CUT_OFF = "the {field} was cut off at the length limit, so nothing was done; write less at once"
 
 
@@ -62,10 +67,11 @@ class ActionModel:
         self._options = dict(options or {})
         self._constraint: Constraint = constraint
         self._http = endpoint
-        self._prompts: weakref.WeakKeyDictionary[Conversation, _Prompt] = weakref.WeakKeyDictionary()
+        self._prompts: weakref.WeakKeyDictionary[Conversation, ActionHistory] = weakref.WeakKeyDictionary()
         self._tools: tuple[ToolSpec, ...] = ()
         self._flat = False
-        self._format = b""
+        self._thinks = False
+        self._formats: dict[str, bytes] = {}
 
     def __repr__(self) -> str:
         return f"<ActionModel {self.name!r} at {self._http!r}>"
@@ -92,17 +98,19 @@ class ActionModel:
         if tuple(tools) != self._tools:
             self._tools = tuple(tools)
             self._prompts.clear()
-            self._set_format()
+            self._formats.clear()
         prompt = self._prompts.get(conversation)
         if prompt is None:
-            prompt = self._prompts[conversation] = _Prompt(self._tools)
+            prompt = self._prompts[conversation] = ActionHistory(
+                self._tools, longest_result=_longest_result(self.context_length)
+            )
         prompt.extend(conversation)
         async with aclosing(self._answer(prompt, session_id)) as parts:
             yield parts
 
     # ---- one answer -----------------------------------------------------------------------------------------------------
 
-    async def _answer(self, prompt: "_Prompt", session_id: str) -> AsyncGenerator[Part]:
+    async def _answer(self, prompt: ActionHistory, session_id: str) -> AsyncGenerator[Part]:
         started = time.monotonic()
         strokes = _Strokes(prompt, session_id)
         prompt.sent = prompt.size
@@ -124,19 +132,22 @@ class ActionModel:
 
     async def _choose(self, strokes: "_Strokes") -> AsyncGenerator[Part]:
         """The first stroke; asked for a second time when it was cut off or went round in blanks."""
-        temperature = _SAMPLED if strokes.prompt.repeats else 0.0
+        form = self._format(without=strokes.prompt.repeated)
+        temperature = 0.0
         for last_try in (False, True):
             written: list[str] = []
-            body = self._body(bytes(strokes.prompt.encoded), temperature=temperature, limit=_CHOICE_TOKENS, free=False)
+            limit = _CHOICE_TOKENS + self._room_to_think
+            body = self._body(bytes(strokes.prompt.encoded), temperature=temperature, limit=limit, form=form)
             try:
-                async with self._post(body, strokes.session_id) as parts:
-                    async for part in parts:
-                        strokes.count(part)
-                        if isinstance(part, ThoughtPart):
-                            yield part
-                        elif isinstance(part, TextPart):
-                            written.append(part.text)
-                            _refuse_blanks(written)
+                with _empty_is_unusable():
+                    async with self._post(body, strokes.session_id) as parts:
+                        async for part in parts:
+                            strokes.count(part)
+                            if isinstance(part, ThoughtPart):
+                                yield part
+                            elif isinstance(part, TextPart):
+                                written.append(part.text)
+                                _refuse_blanks(written)
                 strokes.chosen = _read_action("".join(written), self._tools)
                 return
             except _Unusable as exc:
@@ -144,45 +155,64 @@ class ActionModel:
                     raise EndpointFailed(
                         f"the model wrote no usable action: {exc}", kind="protocol", hint="use a larger model"
                     ) from exc
+                log.warning("%r wrote no usable action and is asked again: %s", self.name, exc)
                 temperature = _SAMPLED
+            finally:
+                self._thinks = self._thinks or bool(strokes.thought)
 
     async def _write(self, strokes: "_Strokes", tool: ToolSpec, text_field: str) -> AsyncGenerator[Part]:
         """The second stroke: the text of the action, streamed as the answer or as the last argument."""
-        prompt = strokes.prompt.with_choice(tool, strokes.chosen[1])
-        body = self._body(prompt, temperature=0.0, limit=self._text_limit, free=True)
+        messages = strokes.prompt.with_choice(tool, strokes.chosen[1])
+        temperature = _SAMPLED if strokes.prompt.stumbled else 0.0
+        body = self._body(messages, temperature=temperature, limit=self._text_limit + self._room_to_think)
         if not is_prose(tool):
             yield CallPart(index=0, name=tool.name, text=_opened(strokes.chosen[1], text_field))
-        async with self._post(body, strokes.session_id) as parts:
-            async for part in parts:
-                strokes.count(part)
-                if isinstance(part, ThoughtPart):
-                    yield part
-                elif not isinstance(part, TextPart):
-                    continue
-                elif is_prose(tool):
-                    strokes.text.append(part.text)
-                    yield part
-                else:
-                    shown = strokes.block.feed(part.text)
-                    if shown:
-                        yield CallPart(index=0, name=tool.name, text=json.dumps(shown, ensure_ascii=False)[1:-1])
-                    if strokes.block.closed:
-                        break  # what a model says behind its block is explanation
+        try:
+            async with self._post(body, strokes.session_id) as parts:
+                async for part in parts:
+                    strokes.count(part)
+                    if isinstance(part, ThoughtPart):
+                        yield part
+                    elif not isinstance(part, TextPart):
+                        continue
+                    elif is_prose(tool):
+                        strokes.text.append(part.text)
+                        yield part
+                    else:
+                        shown = strokes.block.feed(part.text)
+                        if shown:
+                            yield CallPart(index=0, name=tool.name, text=json.dumps(shown, ensure_ascii=False)[1:-1])
+                        if strokes.block.closed:
+                            break  # what a model says behind its block is explanation
+        except EndpointFailed as exc:
+            strokes.prompt.stumbled = exc.kind == "empty_reply"
+            raise
+        strokes.prompt.stumbled = False
         if not is_prose(tool):
             yield CallPart(index=0, name=tool.name, text='"}')
 
     # ---- requests -------------------------------------------------------------------------------------------------------
 
-    def _set_format(self) -> None:
-        schema = schema_for(self._tools, flat=self._flat)
-        self._format = _encode(constraint_fields(schema, self._constraint))[1:]
+    def _format(self, *, without: str = "") -> bytes:
+        """The fields that hold an answer to one of the tools, as JSON without the opening brace; ``without`` one that is not offered."""
+        if without not in self._formats:
+            offered = [tool for tool in self._tools if tool.name != without] or self._tools
+            schema = schema_for(offered, flat=self._flat)
+            self._formats[without] = _encode(constraint_fields(schema, self._constraint))[1:]
+        return self._formats[without]
 
     @property
     def _text_limit(self) -> int:
         """Some servers refuse a limit that the context has no room for."""
         return min(_TEXT_TOKENS, max(256, self.context_length // 4)) if self.context_length else _TEXT_TOKENS // 2
 
-    def _body(self, messages: bytes, *, temperature: float, limit: int, free: bool) -> bytes:
+    @property
+    def _room_to_think(self) -> int:
+        """A server lets a model think before it holds the answer to the schema; those tokens count too."""
+        return self._text_limit if self._thinks else 0
+
+    def _body(self, messages: bytes, *, temperature: float, limit: int, form: bytes = b"") -> bytes:
+        """``form``: the fields of a constraint; empty leaves the model free."""
         head: JSON = {
             **self._options,
             "model": self.name,
@@ -191,7 +221,7 @@ class ActionModel:
             "temperature": temperature,
             "max_tokens": limit,
         }
-        tail = b"]}" if free else b"]," + self._format
+        tail = b"]," + form if form else b"]}"
         return b"".join((_encode(head)[:-1], b',"messages":[', messages, tail))
 
     @asynccontextmanager
@@ -202,7 +232,7 @@ class ActionModel:
         except ModelError as exc:
             if not self._flat and _refuses_alternatives(exc):
                 self._flat = True
-                self._set_format()
+                self._formats.clear()
                 raise EndpointFailed(
                     str(exc), retryable=True, kind="unsupported_param", place="response_format"
                 ) from exc
@@ -211,6 +241,22 @@ class ActionModel:
 
 class _Unusable(ValueError):
     """What the model wrote is not an action."""
+
+
+def _longest_result(context_length: int | None) -> int:
+    """Characters of a result that are shown: an eighth of a small context, at three characters a token."""
+    return min(_LONGEST_RESULT, max(1500, context_length * 3 // 8)) if context_length else _LONGEST_RESULT
+
+
+@contextmanager
+def _empty_is_unusable() -> Generator[None]:
+    """An answer of thoughts alone was cut off before its action began."""
+    try:
+        yield
+    except EndpointFailed as exc:
+        if exc.kind != "empty_reply":
+            raise
+        raise _Unusable(str(exc)) from exc
 
 
 def _refuses_alternatives(error: ModelError) -> bool:
@@ -248,7 +294,7 @@ def _opened(arguments: JSON, text_field: str) -> str:
 class _Strokes:
     """What one answer has come to so far."""
 
-    prompt: "_Prompt"
+    prompt: ActionHistory
     session_id: str
     text: list[str] = field(default_factory=list[str])
     thought: list[str] = field(default_factory=list[str])
@@ -309,90 +355,3 @@ class _Strokes:
             usage=usage,
             timings=Timings(first_token=first, total=time.monotonic() - started),
         )
-
-
-class _Prompt:
-    """One conversation as this model is shown it; grows at its end only."""
-
-    def __init__(self, tools: tuple[ToolSpec, ...]) -> None:
-        self.encoded = bytearray()
-        self.sent = 0
-        self.repeats = False
-        """Whether the last two actions were the same: at temperature 0 the third would be too."""
-        self._tools = tools
-        self._seen = 0
-        self._pending: dict[str, tuple[str, JSON]] = {}
-        self._actions: list[str] = []
-
-    @property
-    def size(self) -> int:
-        return len(self.encoded)
-
-    def extend(self, conversation: Conversation) -> None:
-        for message in conversation.messages[self._seen :]:
-            self._take(message)
-        self._seen = len(conversation.messages)
-        self.repeats = len(self._actions) > 1 and self._actions[-1] == self._actions[-2]
-
-    def _add(self, role: str, content: str) -> None:
-        if self.encoded:
-            self.encoded += b","
-        self.encoded += _encode({"role": role, "content": content})
-
-    def _add_all(self, messages: Sequence[tuple[str, str]]) -> None:
-        for role, content in messages:
-            self._add(role, content)
-
-    def _take(self, message: JSON) -> None:
-        role, content = message.get("role"), _plain(message.get("content"))
-        if role == "tool":
-            name, arguments = self._pending.pop(str(message.get("tool_call_id")), ("", {}))
-            if name:
-                self._add_action(name, arguments, content)
-            return
-        for name, arguments in self._pending.values():
-            self._add_action(name, arguments, MISSING_RESULT)
-        self._pending = {}
-        if role == "assistant":
-            self._take_assistant(message, content)
-        elif role == "system" and not self.encoded:
-            self._add("system", system_text(content, self._tools))
-            self._add_all(example_messages(self._tools))
-        else:
-            self._add("user", content)
-
-    def _take_assistant(self, message: JSON, content: str) -> None:
-        calls = cast(list[Any], message.get("tool_calls") or [])
-        for item in calls:
-            function = as_object(as_object(item).get("function"))
-            try:
-                (arguments,) = read_objects(str(function.get("arguments") or ""))
-            except (Unreadable, ValueError):
-                arguments = {}
-            self._pending[str(as_object(item).get("id") or new_wire_id())] = (str(function.get("name", "")), arguments)
-        if not calls and content:
-            finish = next((tool for tool in self._tools if is_prose(tool)), None)
-            self._add_all(exchange(finish, {}, content) if finish else [("assistant", content)])
-
-    def _add_action(self, name: str, arguments: JSON, result: str) -> None:
-        tool = next((tool for tool in self._tools if tool.name == name), None)
-        text_field = tool.text_field if tool else None
-        if tool is not None and text_field is not None and text_field in arguments:
-            small = {key: value for key, value in arguments.items() if key != text_field}
-            self._add_all(exchange(tool, small, str(arguments[text_field])))
-        else:
-            self._add("assistant", action_text(name, arguments))
-        self._actions.append(action_text(name, arguments))
-        self._add("user", f"Result of {name}:\n{result}")
-
-    def with_choice(self, tool: ToolSpec, arguments: JSON) -> bytes:
-        """These messages, the action that was just chosen, and the question for its text."""
-        more = [("assistant", action_text(tool.name, arguments)), ("user", text_question(tool, arguments))]
-        return bytes(self.encoded) + b"".join(b"," + _encode({"role": role, "content": text}) for role, text in more)
-
-
-def _plain(content: object) -> str:
-    if isinstance(content, str):
-        return content
-    pieces = cast(list[Any], content) if isinstance(content, list) else []
-    return "".join(str(as_object(piece).get("text", "")) for piece in pieces)
