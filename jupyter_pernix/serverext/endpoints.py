@@ -8,7 +8,7 @@ except towards their endpoint. Abilities are learnt by a probe, which is made be
 import logging
 import os
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from ..config import EndpointSettings, RoleSettings, Settings
 from ..errors import Conflict, InvalidInput, ModelError, NotFound
-from ..records import Discovery, EndpointCreate, EndpointInfo, Role
+from ..records import Ability, Discovery, EndpointCreate, EndpointInfo, Role
 from .endpoint_entry import Entry, Source, checked, failure, needs_glance, needs_probe, new_entry
 from .endpoint_file import Saved, read_saved, write_saved
 
@@ -310,11 +310,41 @@ class Endpoints:
         return new
 
     def put_local(self, base_url: str, model: str, *, key: str, context_length: int) -> None:
-        """The local model serves at this address, or will in a moment."""
+        """The local model serves at this address, or will in a moment. It is driven by actions: the server of ours holds answers to a
+        schema, small models rarely call tools, and a probe takes minutes without a graphics card."""
         endpoint = EndpointSettings(
-            base_url=base_url, model=model, api_key=key, kind="local", context_length=context_length
+            base_url=base_url,
+            model=model,
+            api_key=key,
+            kind="local",
+            protocol="actions",
+            context_length=context_length,
         )
         self._put(LOCAL, endpoint, "local")
+
+    async def load_local(self, wait_ready: Callable[[], Awaitable[None]]) -> None:
+        """Until ``wait_ready`` returns, whoever wants to use the local model waits too.
+
+        :raises ModelError: from ``wait_ready``; the endpoint is gone then
+        """
+        entry = self._entry(LOCAL)
+        async with entry.learning:
+            try:
+                await wait_ready()
+            except ModelError as exc:
+                abilities = [Ability(name="reachable", ok=False, detail=str(exc))]
+                entry.info = replace(entry.info, status="failed", abilities=abilities, hint=exc.hint)
+                if self._entries.get(LOCAL) is entry:
+                    self.drop_local()
+                raise
+            entry.info = replace(
+                entry.info,
+                status="ready",
+                models=[entry.settings.model],
+                protocol="actions",
+                constraint="response_format",
+                abilities=[Ability(name="reachable", ok=True), Ability(name="json_schema", ok=True)],
+            )
 
     def drop_local(self) -> None:
         self._entries.pop(LOCAL, None)

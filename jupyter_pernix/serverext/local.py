@@ -11,7 +11,7 @@ from ..config import Settings
 from ..errors import ModelError
 from ..records import LocalModel, LocalStart, LocalStatus
 from .background import start_guarded
-from .endpoints import LOCAL, Endpoints
+from .endpoints import Endpoints
 
 if TYPE_CHECKING:
     from ..gpu.local import LocalModels, LocalServer
@@ -72,11 +72,7 @@ class Local:
 
     async def _follow(self, server: "LocalServer") -> None:
         try:
-            await server.wait_ready()
+            await self._endpoints.load_local(server.wait_ready)
         except ModelError as exc:
-            if self._loaded().server is server:
+            if self._loaded().server is server:  # else it was stopped while it loaded
                 log.warning("the local model does not run: %s", exc)
-                self._endpoints.drop_local()
-            return
-        if self._endpoints.has(LOCAL):
-            await self._endpoints.probe(LOCAL)

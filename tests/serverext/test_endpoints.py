@@ -290,6 +290,42 @@ async def test_the_local_model_comes_and_goes(tmp_path: Path) -> None:
     assert not found.has("local")
 
 
+async def test_the_local_model_is_used_by_actions_as_soon_as_it_is_loaded_and_without_a_probe(tmp_path: Path) -> None:
+    found = endpoints(tmp_path)
+    found.put_local("http://127.0.0.1:9/v1", "qwen", key=KEY, context_length=4096)
+    loaded, order = anyio.Event(), list[str]()
+
+    async def use() -> None:
+        async with found.model("local") as model:
+            order.append(f"used by {model.protocol}")
+
+    async def wait_ready() -> None:
+        await loaded.wait()
+        order.append("loaded")
+
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as group:
+            group.start_soon(found.load_local, wait_ready)
+            await anyio.wait_all_tasks_blocked()
+            group.start_soon(use)
+            await anyio.wait_all_tasks_blocked()
+            loaded.set()
+    assert order == ["loaded", "used by actions"]
+    assert (found.info("local").status, found.default) == ("ready", "local")
+
+
+async def test_a_local_model_that_does_not_load_is_gone(tmp_path: Path) -> None:
+    found = endpoints(tmp_path)
+    found.put_local("http://127.0.0.1:9/v1", "qwen", key=KEY, context_length=4096)
+
+    async def wait_ready() -> None:
+        raise ModelError("it died", hint="use a smaller model")
+
+    with pytest.raises(ModelError, match="it died"):
+        await found.load_local(wait_ready)
+    assert not found.has("local")
+
+
 @pytest.mark.server
 async def test_a_turn_is_answered_by_an_endpoint_that_was_added_over_http(
     serve: Serve, modelserver: ModelServer
