@@ -12,6 +12,7 @@ import argparse
 import dataclasses
 import json
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -30,7 +31,7 @@ from support.lab import Lab  # noqa: E402
 from jupyter_pernix.client import Client, TurnEnd  # noqa: E402
 
 SHARE = 0.8
-BUDGET = "[budget]\nrounds = 10\nseconds = 600.0\n"
+BUDGET = "[budget]\nrounds = 10\nseconds = 240.0\n"
 LOAD_WITHIN = 600.0
 _INVALID = ("Not done: the arguments of", "Not done: there is no tool")
 
@@ -123,7 +124,7 @@ def serve(client: Client, path: Path, context_length: int) -> str:
         known = next((one for one in client.endpoints()["endpoints"] if one["name"] == "local"), None)
         if model["state"] == "failed":
             raise SystemExit(f"{path.name} cannot be served: {model['detail']}")
-        if known is not None and known["status"] not in ("unknown",):
+        if known is not None and known["status"] != "unknown":
             if known["protocol"] != "actions":
                 print(f"{path.name} is driven by {known['protocol']}, not by actions", file=sys.stderr)
             return "local"
@@ -218,6 +219,7 @@ def main() -> int:
     tasks = [task for task in (TEN + MORE if options.all else TEN) if re.search(options.only, task.request)]
     if not tasks:
         parser.error("no task matches")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the server must not be left behind
     return bench(options, tasks)
 
 
