@@ -285,24 +285,39 @@ class Calls:
         """Carry out the delegating calls that come next, at most three at a time; their results are stored in their order."""
         batch = [call for call in self._head() if call.delegates]
         results: dict[int, ToolResult] = {}
+        may: dict[int, Sequence[Event]] = {}
+        for place, call in enumerate(batch):
+            refused, may[place] = await self._may(call)
+            if refused:
+                results[place] = ToolResult(text=refused, failed=True)
+        self._desk.waiting = len(batch) - len(results)
         limiter = anyio.CapacityLimiter(_SIDE_BY_SIDE)
-        refusals = [self.guards.sees(call.key, call.requested.tool, call.requested.arguments) for call in batch]
-        self._desk.waiting = sum(not refused for refused in refusals)
 
         async def work(place: int, call: OpenCall) -> None:
+            assert call.bound is not None
             async with limiter:
-                results[place] = await self._result(call)
+                results[place] = await self._run(call, call.bound, may[place])
 
         async with anyio.create_task_group() as group:
-            for place, (call, refused) in enumerate(zip(batch, refusals, strict=True)):
-                if refused:
-                    results[place] = ToolResult(text=refused, failed=True)
-                else:
+            for place, call in enumerate(batch):
+                if place not in results:
                     group.start_soon(work, place, call)
         for place, call in enumerate(batch):
             result = results[place]
             self._end(call, "failed" if result.failed else "completed", result)
-        self.guards.ended(batch[-1].key, results[len(batch) - 1].text, failed=results[len(batch) - 1].failed)
+        last = results[len(batch) - 1]
+        self.guards.ended(batch[-1].key, last.text, failed=last.failed)
+
+    async def _may(self, call: OpenCall) -> tuple[str, Sequence[Event]]:
+        """Why a delegating call must not be carried out, "" if it may, and what was decided and is not stored yet."""
+        assert call.bound is not None
+        guarded = self.guards.sees(call.key, call.requested.tool, call.requested.arguments)
+        if guarded:
+            return guarded, ()
+        refused, decided = await self._permission.refused(call.requested, call.bound.intent, call.key)
+        if refused:
+            self._journal.defer(*decided)
+        return refused, decided
 
     def _head(self) -> list[OpenCall]:
         """The open calls up to the first that does not delegate."""
@@ -356,6 +371,7 @@ class Calls:
 
     async def close(self, reason: str) -> None:
         """Give every call that has no result yet one that says why it has none; ``reason`` as in "the user stopped the turn"."""
+        self._journal.defer(*self._permission.unasked())
         for call in list(self._open):
             text = (NOT_BEGUN if call.started is None else BROKEN_OFF).format(reason=reason)
             self._end(call, "cancelled", ToolResult(text=text))

@@ -59,6 +59,14 @@ class Journal:
         if scope.cancelled_caught:
             raise StoreError(f"the store did not take {count} events within {_STORE_DEADLINE:g} s")
 
+    def witness(self, *events: Event) -> None:
+        """What the host has stored by itself, and the agent thinks with. It is no part of the model's input."""
+        for event in events:
+            last = self.log[-1].seq if self.log else 0
+            stored = Stored(seq=last, recorded_at=_UNSTORED, event=event)
+            self.log.append(stored)
+            self.ledger.add(stored)
+
     # ---- what was asked -----------------------------------------------------------------------------------------------------
 
     def request(self, turn_id: TurnId) -> str:

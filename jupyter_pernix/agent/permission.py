@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ..events import ApprovalRequested, ApprovalResolved, Event, PolicyDecided, Stored, ToolCallRequested
-from ..ids import CallId, TurnId
+from ..ids import ApprovalId, CallId, TurnId
 from ..ports import Clock, TurnHost
 from ..records import ApprovalAnswer, ApprovalChoice
 from .budget import Spending
@@ -71,6 +71,7 @@ class Permission:
         self._spending = spending
         self._clock = clock
         self._asked = asked
+        self._open = {call_id: one.question for call_id, one in asked.items() if one.answer is None}
 
     async def refused(self, call: ToolCallRequested, intent: Intent, key: str) -> tuple[str, list[Event]]:
         """Why the call must not be carried out, for the model; "" if it may. And what was decided and is not stored yet: it must be
@@ -97,12 +98,41 @@ class Permission:
             return replace(decision, verdict="ask", rule="may_be_done")
         return replace(decision, verdict="refuse", rule="may_be_done", sentence=_MAY_BE_DONE)
 
+    def unasked(self) -> list[Event]:
+        """What closes the questions of an earlier program that have not been asked again, because the turn ended before."""
+        open_, self._open = self._open, {}
+        return [
+            ApprovalResolved(
+                session_id=self._host.session_id,
+                turn_id=one.turn_id,
+                call_id=one.call_id,
+                approval_id=one.approval_id,
+                choice="reject_once",
+                text="",
+                by="host",
+            )
+            for one in open_.values()
+            if one.turn_id == self._turn_id
+        ]
+
     async def _ask(self, call: ToolCallRequested, asked: Question) -> ApprovalAnswer:
         since = self._clock.monotonic()
+        self._open.pop(call.call_id, None)
         answer = await self._host.ask(
             call_id=call.call_id, question=asked.question, detail=asked.detail, choices=list(asked.choices)
         )
         self._spending.waited(self._clock.monotonic() - since)
+        self._journal.witness(
+            ApprovalResolved(
+                session_id=self._host.session_id,
+                turn_id=self._turn_id,
+                call_id=call.call_id,
+                approval_id=ApprovalId(""),
+                choice=answer.choice,
+                text=answer.text,
+                by="user",
+            )
+        )
         return answer
 
     def _after(
@@ -110,12 +140,11 @@ class Permission:
     ) -> tuple[str, list[Event]]:
         if answer.choice in ("reject_once", "reject_always"):
             self._guards.declined(key)
+            self._journal.ledger.declined(self._turn_id, call.call_id)
             said = (
                 f" The user says: {answer.text}" if answer.text.strip() else " Do something else, or finish and say so."
             )
             return f"Not done: the user declined this.{said}", []
-        if answer.choice == "allow_session":
-            self._journal.ledger.granted.add(intent.action)
         now = self._decide(intent)
         if now.verdict == "refuse" or now.targets != targets:
             # between question and answer the mode, or a link on the way, was changed: the yes was for something else

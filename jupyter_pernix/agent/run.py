@@ -13,6 +13,7 @@ import anyio
 
 from ..errors import ContextOverflow, InvalidTransition, ModelError, PernixError, RateLimited
 from ..events import MessageCompleted, ProblemNoticed, Stored, TurnFinished, TurnResumed, TurnStarted
+from ..fold import SessionFold
 from ..ids import TurnId
 from ..ports import Clock, TurnHost
 from ..records import TerminalCode, Usage
@@ -20,6 +21,7 @@ from .briefing import briefing
 from .budget import Spending
 from .calls import answers_itself
 from .clock import SystemClock
+from .closing import closing_calls
 from .guards import promises
 from .instructions import Instructions, changes, read_instructions, told_already
 from .journal import Journal
@@ -273,6 +275,15 @@ class Run:
         if self._turn is not None:
             await self._turn.steps.give_up()
             await self._turn.calls.close("the user stopped the turn" if cancelled else "the turn ended with an error")
+        elif is_reopened(self._log, self._turn_id):
+            await self._close_left()
+
+    async def _close_left(self) -> None:
+        """A turn that could not go on: what an earlier program left open in it is closed."""
+        turn = SessionFold.of(self._host.session_id, self._log).turn(self._turn_id)
+        if turn is not None:
+            events = closing_calls(self._host.session_id, turn, execution="cancelled", results={}, waiting_too=True)
+            await self._host.append(*events)
 
     async def _move(self, reason: Reason) -> None:
         """Move if the table allows it: where a turn stands when it is stopped is not known here."""

@@ -159,7 +159,12 @@ def _kept_or_new(path: Path, specs: Sequence[ToolSpec]) -> list[ToolSpec]:
         ]
         return _encode(kept).decode()
 
-    kept = msgspec.json.decode(kept_or_new(path, new), type=list[_Kept])
+    try:
+        kept = msgspec.json.decode(kept_or_new(path, new), type=list[_Kept])
+    except msgspec.DecodeError:
+        # damaged: the prefix breaks once, which is better than a session that cannot go on
+        path.unlink()
+        kept = msgspec.json.decode(kept_or_new(path, new), type=list[_Kept])
     return [
         ToolSpec(name=k.name, description=k.description, parameters=k.parameters, text_field=k.text_field) for k in kept
     ]

@@ -1,10 +1,11 @@
 """The parts of one running turn, put together: what asks, what carries out, what watches over them."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import ContextOverflow
+from ..errors import ContextOverflow, ModelError
 from ..ids import TurnId
 from ..ports import Clock, TurnHost
 from ..records import Role
@@ -25,6 +26,8 @@ from .steps import Step, Steps
 from .toolbox import Toolbox
 from .tools.base import Tool
 from .tools.delegate import DELEGATE, delegate_tool
+
+log = logging.getLogger(__name__)
 
 _ROOM = 0.5
 """The part of the context that the results of one reply may fill."""
@@ -165,7 +168,14 @@ class Turn:
 
 
 async def _who_answers(models: Models, primary: Model, left: Left) -> tuple[Model, Role]:
-    backup = await models.get("backup") if left.fell_back else None
+    """The backup if it had taken over and can still be had."""
+    if not left.fell_back:
+        return primary, "primary"
+    try:
+        backup = await models.get("backup")
+    except ModelError as exc:
+        log.info("the backup cannot be had any more: %s", exc)
+        backup = None
     return (primary, "primary") if backup is None else (backup, "backup")
 
 

@@ -12,7 +12,8 @@ from agent.test_context import rebuilt
 from jupyter_pernix.agent.context import RESUMED, Transcript
 from jupyter_pernix.agent.run import Run
 from jupyter_pernix.agent.run_settings import OneModel, RunSettings
-from jupyter_pernix.agent.testing import FakeClock, MemoryHost, Says, ScriptedModel, call
+from jupyter_pernix.agent.testing import FakeClock, MemoryHost, Says, ScriptedModel, ScriptedModels, call
+from jupyter_pernix.errors import EndpointUnreachable
 from jupyter_pernix.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -208,6 +209,33 @@ async def test_an_open_question_is_withdrawn_when_the_turn_is_stopped_again(acti
     host.can_ask = True
     turn_id = next(event.turn_id for event in host.events if isinstance(event, TurnStarted))
     await stop_when(Run(host, turn_id, list(log), OneModel(ScriptedModel([]))), host.asking.wait)
+
+    assert_legal(host)
+
+
+async def test_a_turn_that_cannot_go_on_for_want_of_a_model_leaves_nothing_open(acting: Acting) -> None:
+    log = await left_asking(acting, call("run_code", code="1"), call("list_files"))
+    host = later(acting, log)
+    turn_id = next(event.turn_id for event in host.events if isinstance(event, TurnStarted))
+    models = ScriptedModels(EndpointUnreachable("it is away"))
+    finished = await Run(host, turn_id, list(log), models).carry()
+
+    assert finished.code == TerminalCode.NO_MODEL
+    assert_legal(host)
+
+
+async def test_stopped_before_the_question_is_asked_again_it_is_closed_by_the_host(acting: Acting) -> None:
+    log = await left_asking(acting, script=[Says(calls=(call("list_files"),))])
+    host = later(acting, log)
+    turn_id = next(event.turn_id for event in host.events if isinstance(event, TurnStarted))
+
+    class Stopped(FakeClock):
+        def monotonic(self) -> float:
+            scope.cancel()
+            return 0.0
+
+    with anyio.fail_after(20), anyio.CancelScope() as scope:
+        await Run(host, turn_id, list(log), OneModel(ScriptedModel([])), clock=Stopped()).carry()
 
     assert_legal(host)
 
