@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ...errors import EndpointFailed, EndpointRefused, EndpointUnreachable, ModelError, StreamBroken
-from .faults import masked
+from .complaint import masked
 
 if TYPE_CHECKING:
     import httpx

@@ -14,8 +14,9 @@ import msgspec
 from ...errors import EndpointFailed, StreamBroken
 from ...records import JSON, Usage
 from .calls import CallCollector, as_object
+from .complaint import read_complaint
 from .dialects import ToolSchemas
-from .faults import classify, content_filtered, not_a_stream, read_complaint
+from .faults import classify, content_filtered, not_a_stream
 from .hold import CallHold
 from .parts import Part, Reply, TextPart, ThoughtPart
 from .sse import EventDecoder, ServerEvent

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from jupyter_pernix.agent.model.faults import classify_body, masked, retry_after
+from jupyter_pernix.agent.model.complaint import masked, retry_after
+from jupyter_pernix.agent.model.faults import classify_body
 from jupyter_pernix.errors import (
     ContextOverflow,
     EndpointFailed,
