@@ -1,9 +1,11 @@
 """``run_code``: code in the session's kernel. The events are stored around the effect; the model reads a summary of the outputs."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, cast
 
 import anyio
+import anyio.to_thread
 import msgspec
 from msgspec import Meta
 
@@ -20,6 +22,7 @@ from .base import RESULT_LIMIT, Arguments, Tool, ToolContext, ToolResult
 from .sidefile import keep
 
 _LONGEST_TRACEBACK = 4_000
+_MOST_NAMES = 20
 
 
 class RunCode(Arguments, frozen=True):
@@ -120,8 +123,24 @@ async def _summary(
     lines = [_headline(result)]
     if result.execution_count is not None and count_before is not None and result.execution_count <= count_before:
         lines.append("The kernel was restarted since your last cell: earlier variables and imports are gone.")
+    if result.ename == "FileNotFoundError":
+        lines.append(await anyio.to_thread.run_sync(_what_is_there, context.scope.root))
     body = short.text if short.text.strip() else "(no output)\n" if result.status == "ok" else ""
     return ToolResult(text="\n".join([*lines, body]).rstrip("\n"), failed=result.status != "ok", side_file=side_file)
+
+
+def _what_is_there(root: Path) -> str:
+    """The names in the space's folder, for a model that has guessed one."""
+    try:
+        names = sorted(f"{one.name}/" if one.is_dir() else one.name for one in root.iterdir() if one.name[0] != ".")
+    except OSError as exc:
+        return f"The space's folder cannot be read: {exc.strerror or exc}."
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return (
+        f"In the space's folder are: {', '.join(names[:_MOST_NAMES])}{more}"
+        if names
+        else "The space's folder is empty."
+    )
 
 
 def _headline(result: ExecutionResult) -> str:

@@ -85,6 +85,18 @@ async def test_an_error_without_a_traceback_is_still_a_failure(tmp_path: Path) -
     assert acting.results == ["error: ValueError: bad\nValueError: bad"]
 
 
+async def test_a_file_that_is_not_there_is_answered_with_those_that_are(tmp_path: Path) -> None:
+    missing = Executes(result=ExecutionResult(status="error", ename="FileNotFoundError", evalue="people.csv"))
+    acting = await ran(tmp_path, missing)
+    assert acting.results == ["error: FileNotFoundError: people.csv\nThe space's folder is empty."]
+
+    (acting.space / "data.csv").write_text("a\n")
+    (acting.space / "more").mkdir()
+    (acting.space / ".hidden").write_text("")
+    again = await ran(tmp_path, missing)
+    assert again.results == ["error: FileNotFoundError: people.csv\nIn the space's folder are: data.csv, more/"]
+
+
 async def test_a_flood_of_output_is_cut_for_the_model_and_kept_for_the_user(tmp_path: Path) -> None:
     text = "".join(f"line {number}\n" for number in range(200_000))
     acting = await ran(tmp_path, Executes(ops=(printed(text),)))
