@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from agent.model.fakeserver import Answer, FakeServer, as_json, stream
 
-from jupyter_pernix.agent.model.action_prompt import BlockReader
+from jupyter_pernix.agent.model.action_prompt import BlockReader, request_of, shown_result
 from jupyter_pernix.agent.model.action_schema import schema_for
 from jupyter_pernix.agent.model.actions import ActionModel
 from jupyter_pernix.agent.model.client import Endpoint
 from jupyter_pernix.agent.model.conversation import Conversation
-from jupyter_pernix.agent.model.parts import CallPart, ModelCall, Part, Reply, TextPart, ToolSpec
-from jupyter_pernix.errors import EndpointFailed
+from jupyter_pernix.agent.model.parts import CallPart, ModelCall, Part, Reply, TextPart, ThoughtPart, ToolSpec
+from jupyter_pernix.errors import EndpointFailed, ModelError
 from jupyter_pernix.gpu.local import LocalServer
 from jupyter_pernix.ids import SessionId
 from jupyter_pernix.records import JSON
@@ -36,6 +36,7 @@ READ = tool("read_file", None, ("path",), start_line={"type": "integer", "minimu
 WRITE = tool("write_file", "content", ("path", "content"), path=TEXT, content=TEXT)
 FINISH = tool("finish", "answer", ("answer",), answer=TEXT)
 TOOLS = (RUN_CODE, READ, WRITE, FINISH)
+REQUEST = "The request was: How many rows has data.csv?\n"
 
 
 def conversation(text: str = "How many rows has data.csv?") -> Conversation:
@@ -56,9 +57,11 @@ class Scripted:
 
 async def ask(server: FakeServer, messages: Conversation, model: ActionModel | None = None) -> tuple[list[Part], Reply]:
     model = model or ActionModel(Endpoint(server.url), name="m", endpoint_name="e")
-    async with model.stream(messages, TOOLS, session_id=SessionId("ses_1")) as parts:
-        got = [part async for part in parts]
-    await model.aclose()
+    try:
+        async with model.stream(messages, TOOLS, session_id=SessionId("ses_1")) as parts:
+            got = [part async for part in parts]
+    finally:
+        await model.aclose()
     reply = got.pop()
     assert isinstance(reply, Reply)
     return got, reply
@@ -185,7 +188,7 @@ async def test_each_request_begins_with_the_one_before() -> None:
     assert shown == [
         ("user", "How many rows has data.csv?"),
         ("assistant", '{"action": "run_code"}'),
-        ("user", "Write the code now. Give it in one fenced block and nothing else."),
+        ("user", f"{REQUEST}Write the code now. Give it in one fenced block and nothing else."),
         ("assistant", "```python\nprint(1)\n```"),
         ("user", "Result of run_code:\nok\n1"),
         ("assistant", '{"action": "read_file", "path": "a"}'),
@@ -193,13 +196,67 @@ async def test_each_request_begins_with_the_one_before() -> None:
     ]
 
 
-async def test_after_the_same_action_twice_the_next_is_left_to_chance() -> None:
+async def test_after_the_same_action_twice_its_tool_is_not_offered_for_the_next() -> None:
     messages = conversation()
-    for wire_id in ("w1", "w2"):
-        followed(messages, "read_file", {"path": "a"}, "text", wire_id)
-    with serve(Scripted(['{"action": "read_file", "path": "b"}'])).running() as server:
-        await ask(server, messages)
-    assert server.requests[0]["temperature"] == 0.7
+    scripted = Scripted(['{"action": "run_code"}', '{"action": "read_file", "path": "b"}'], ["```\n1\n```"])
+    with serve(scripted).running() as server:
+        model = ActionModel(Endpoint(server.url), name="m", endpoint_name="e")
+        for wire_id in ("w1", "w2"):
+            followed(messages, "read_file", {"path": "a"}, "text", wire_id)
+        await ask(server, messages, model)
+        followed(messages, "run_code", {"code": "1"}, "ok", "w3")
+        await ask(server, messages, model)
+    offered = [
+        [one["properties"]["action"]["const"] for one in request["response_format"]["json_schema"]["schema"]["anyOf"]]
+        for request in server.requests
+        if "response_format" in request
+    ]
+    assert offered == [["run_code", "write_file", "finish"], ["run_code", "read_file", "write_file", "finish"]]
+    assert {request["temperature"] for request in server.requests} == {0}
+
+
+async def test_thoughts_that_were_cut_off_get_more_room_and_are_shown() -> None:
+    thinking = {"choices": [{"delta": {"reasoning_content": "Well, let me see. "}, "finish_reason": "length"}]}
+    cut_off = Answer(f"data: {json.dumps(thinking)}\n\ndata: [DONE]\n\n".encode())
+    plays: list[Answer] = [cut_off, stream({"reasoning_content": "Yes.", "content": '{"action": "finish"}'})]
+    plays += [stream({"content": "Twelve."}), stream({"content": '{"action": "read_file", "path": "a"}'})]
+    messages = conversation()
+    with serve(lambda body: plays.pop(0)).running() as server:
+        model = ActionModel(Endpoint(server.url), name="m", endpoint_name="e", context_length=8192)
+        parts, reply = await ask(server, messages, model)
+        await ask(server, messages, model)
+    assert (reply.text, reply.thought) == ("Twelve.", "Well, let me see. Yes.")
+    assert parts == [ThoughtPart(text="Well, let me see. "), ThoughtPart(text="Yes."), TextPart(text="Twelve.")]
+    assert [request["max_tokens"] for request in server.requests] == [700, 2748, 4096, 2748]
+
+
+async def test_a_text_that_did_not_come_is_asked_for_again_with_some_chance() -> None:
+    messages = conversation()
+    scripted = Scripted(['{"action": "finish"}'] * 3, ["", "Twelve.", "Thirteen."])
+    with serve(scripted).running() as server:
+        model = ActionModel(Endpoint(server.url), name="m", endpoint_name="e")
+        with pytest.raises(EndpointFailed) as caught:
+            await ask(server, messages, model)
+        assert caught.value.retryable is True
+        assert (await ask(server, messages, model))[1].text == "Twelve."
+        assert (await ask(server, messages, model))[1].text == "Thirteen."
+    texts = [request["temperature"] for request in server.requests if "response_format" not in request]
+    assert texts == [0, 0.7, 0]
+
+
+@pytest.mark.parametrize("number", ["Infinity", "NaN", "1e999"])
+async def test_a_number_that_is_none_in_json_is_no_action(number: str) -> None:
+    bad = f'{{"action": "read_file", "path": "a", "start_line": {number}}}'
+    with serve(Scripted([bad, '{"action": "read_file", "path": "a"}'])).running() as server:
+        _, reply = await ask(server, conversation())
+    assert only(reply).arguments == {"path": "a"}
+
+
+async def test_a_server_that_still_loads_is_worth_another_try() -> None:
+    loading = {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}}
+    with serve(as_json(loading, 503)).running() as server, pytest.raises(ModelError) as caught:
+        await ask(server, conversation())
+    assert caught.value.retryable is True
 
 
 async def test_a_call_without_a_result_and_a_plain_answer_are_shown_in_the_same_form() -> None:
@@ -217,7 +274,7 @@ async def test_a_call_without_a_result_and_a_plain_answer_are_shown_in_the_same_
         '{"action": "read_file", "path": "a"}',
         "Result of read_file:\n(this call was not carried out)",
         '{"action": "finish"}',
-        "Write the answer for the user now. Say what the results show.",
+        f"{REQUEST}Write the answer for the user now. Say what the results show.",
         "All done.",
         "And now?",
     ]
@@ -248,6 +305,63 @@ def test_one_schema_a_tool_without_its_text_and_only_common_keywords() -> None:
     flat = schema_for((READ, WRITE), flat=True)
     assert flat["properties"]["action"] == {"type": "string", "enum": ["read_file", "write_file"]}
     assert flat["required"] == ["action"]
+
+
+@pytest.mark.parametrize(
+    ("message", "request_"),
+    [
+        ("How many rows?\n\n(Mode: auto. Time: 2026-01-01 10:00 UTC.)", "How many rows?"),
+        ("How  many\nrows?\n\n[mode: plan]", "How many rows?"),
+        ("(Your last reply was empty. Call a tool, or give your answer.)", ""),
+        ("x" * 400, "x" * 300 + " …"),
+    ],
+)
+def test_the_request_is_one_bounded_line_without_our_notes(message: str, request_: str) -> None:
+    assert request_of(message) == request_
+
+
+TRACE = """\
+error [1]: FileNotFoundError: [Errno 2] No such file or directory: 'x.csv'
+---------------------------------------------------------------------------
+FileNotFoundError                         Traceback (most recent call last)
+Cell In[1], line 2
+      1 import pandas as pd
+----> 2 pd.read_csv('x.csv')
+
+File /opt/venv/lib/python3.11/site-packages/pandas/io/parsers/readers.py:1866, in read_csv(path)
+   1865 kwds.update(kwds_defaults)
+-> 1866 return _read(path, kwds)
+
+File /home/me/space/tools.py:3, in load(path)
+----> 3     open(path)
+
+FileNotFoundError: [Errno 2] No such file or directory: 'x.csv'"""
+
+
+def test_a_traceback_is_shown_without_the_inside_of_libraries() -> None:
+    shown = shown_result("run_code", TRACE, limit=16_000)
+    assert (
+        shown
+        == TRACE.replace(TRACE[TRACE.index("File /opt") : TRACE.index("File /home")], "") + "\n[… inside of libraries]"
+    )
+    assert shown_result("run_shell", TRACE, limit=16_000) == TRACE
+
+
+def test_code_that_shows_nothing_is_answered_with_what_to_do() -> None:
+    assert shown_result("run_code", "ok [1]\n(no output)", limit=100) == (
+        "ok [1]\n(nothing was printed; print what you want to see)"
+    )
+    assert shown_result("run_shell", "exit code 0\n(no output)", limit=100) == "exit code 0\n(no output)"
+
+
+async def test_a_result_takes_no_more_than_its_part_of_a_small_context() -> None:
+    messages = conversation()
+    followed(messages, "read_file", {"path": "a"}, "a line of text\n" * 1000, "w1")
+    with serve(Scripted(['{"action": "read_file", "path": "b"}'])).running() as server:
+        await ask(server, messages, ActionModel(Endpoint(server.url), name="m", endpoint_name="e", context_length=4096))
+    result = server.requests[0]["messages"][-1]["content"]
+    assert len(result) < 1700
+    assert "lines, 13" in result
 
 
 @pytest.mark.parametrize(
