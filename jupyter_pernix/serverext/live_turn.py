@@ -83,7 +83,7 @@ class LiveTurn:
     async def _close(self, ending: Ending) -> bool:
         """End in the log what the turn left open, if it did; after a turn that ended well this does nothing. False: the store does
         not take it now."""
-        if self.host.detached or (self.code is not None and self._log.summary.state is SessionState.IDLE_READY):
+        if self.host.detached or (self.code is not None and self.settled):
             return True
         try:
             if self.host.ending is not None:

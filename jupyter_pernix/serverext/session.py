@@ -80,7 +80,8 @@ class Session:
     def busy(self) -> bool:
         """Work goes on, or a turn waits for its place. It is over once the session is idle, though its task may still be tidying up."""
         running = self.live is not None and not self.live.settled
-        return bool(self._queue) or running or self._compacting is not None
+        compacting = self._compacting is not None and self.log.summary.state is not SessionState.IDLE_READY
+        return bool(self._queue) or running or compacting
 
     @property
     def waits(self) -> bool:
@@ -90,7 +91,7 @@ class Session:
     @property
     def attended(self) -> bool:
         """A task of this process works on it."""
-        return self._runner is not None
+        return self._runner is not None or self._compacting is not None
 
     def saw(self, stored: Stored) -> None:
         """A committed event of this session, in order."""
@@ -317,7 +318,7 @@ class Session:
             self._start()
 
     def _start(self) -> None:
-        if self._runner is None and self._waiting is None and self._queue:
+        if self._runner is None and self._waiting is None and (self._queue or self._compacting is not None):
             self._runner = runner = object()
             start_guarded(self.around.tasks, self._run_queue, runner)
 
@@ -325,9 +326,15 @@ class Session:
         try:
             while self._runner is runner:
                 async with self._submitting:
-                    if not self._queue:
+                    compacting = self._compacting
+                    if compacting is None and not self._queue:
                         break
-                    live = self.live = LiveTurn(self._queue.popleft(), self.parts)
+                    live = None if compacting is not None else LiveTurn(self._queue.popleft(), self.parts)
+                    self.live = live or self.live
+                if compacting is not None:
+                    await self._compact(compacting)
+                if live is None:
+                    continue
                 await live.carry()
                 if self._runner is runner:
                     self._over(live.turn_id)
@@ -363,34 +370,33 @@ class Session:
         :raises Conflict: if a turn runs or waits
         """
         async with self._submitting:
-            if self.busy or self.waits or self._runner is not None:
+            if self.busy or self.waits:
                 raise Conflict(
                     "a turn is running or waiting; it makes the conversation shorter by itself when that is needed"
                 )
             if self.log.summary.turns == 0:
                 raise Conflict("there is no conversation yet that could be made shorter")
-            self._runner = runner = object()
             self._compacting = anyio.CancelScope()
             try:
                 await self.log.move("compaction_started")
             except BaseException:
-                self._runner = self._compacting = None
+                self._compacting = None
                 raise
-            start_guarded(self.around.tasks, self._compact, runner, self._compacting)
+            self._start()
 
-    async def _compact(self, runner: object, scope: anyio.CancelScope) -> None:
-        said = ""
-        hint = ""
+    async def _compact(self, scope: anyio.CancelScope) -> None:
+        said = hint = ""
         try:
             with scope:
                 said = await self._compacted()
-        except PernixError as exc:
+        except Exception as exc:  # The edge of a compaction: the session lives on.
+            if not isinstance(exc, PernixError):
+                log.exception("session %s: the compaction failed", self.session_id)
             said = f"The conversation could not be made shorter: {exc}"
             hint = str(getattr(exc, "hint", ""))
         finally:
             with anyio.CancelScope(shield=True):
-                await self._end_compaction(said, hint)
-        await self._run_queue(runner)
+                await self._end_compaction(scope, said, hint)
 
     async def _compacted(self) -> str:
         """What there is to say about it beside its own event."""
@@ -401,9 +407,13 @@ class Session:
         shorter = await self.around.compact(host, history)
         return "" if shorter else "There was nothing that could be left out of the conversation yet."
 
-    async def _end_compaction(self, said: str, hint: str) -> None:
-        if said:
-            await self.log.append(ProblemNoticed(session_id=self.session_id, turn_id=None, text=said, hint=hint))
-        cancelled = self.log.summary.state is SessionState.CANCELLING
-        await self.log.move("turn_ended" if cancelled else "settled")
-        self._compacting = None
+    async def _end_compaction(self, scope: anyio.CancelScope, said: str, hint: str) -> None:
+        try:
+            if said:
+                await self.log.append(ProblemNoticed(session_id=self.session_id, turn_id=None, text=said, hint=hint))
+            cancelled = self.log.summary.state is SessionState.CANCELLING
+            await self.log.move("turn_ended" if cancelled else "settled")
+        finally:
+            # Another one may have been asked for since the session is idle.
+            if self._compacting is scope:
+                self._compacting = None
