@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _encode = msgspec.json.Encoder().encode
 _LONGEST_ERROR_BODY = 64 * 1024
 _END_GRACE = 0.25
-_CAN_BE_LEFT_OUT = frozenset({"stream_options", "temperature", "max_tokens", "seed"})
+_NEWER_NAMES = {"max_tokens": "max_completion_tokens"}
 
 
 class Endpoint:
@@ -248,17 +248,20 @@ class ChatModel:
             raise
 
     def _body(self, conversation: Conversation, tools: tuple[ToolSpec, ...]) -> bytes:
-        head: JSON = {
-            "model": self.name,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-            **self._options,
-        }
-        kept = {key: value for key, value in head.items() if key not in self._left_out}
+        kept = {key: value for key, value in self._extra().items() if key not in self._left_out}
+        kept = {"model": self.name, "stream": True, **kept}
         begin, tail = _encode(kept)[:-1] + b',"messages":', self._tail_for(tools)
         if conversation in self._broken_history:
             return b"".join((begin, _encode(mended(conversation.messages)), tail))
         return conversation.within(begin + b"[", b"]" + tail)
+
+    def _extra(self) -> JSON:
+        """What a request has beside the protocol's own fields, and an endpoint may refuse."""
+        extra: JSON = {"stream_options": {"include_usage": True}, **self._options}
+        for name, newer in _NEWER_NAMES.items():
+            if name in self._left_out and name in extra:
+                extra.setdefault(newer, extra[name])
+        return extra
 
     def _tail_for(self, tools: tuple[ToolSpec, ...]) -> bytes:
         if tools != self._tools:
@@ -269,7 +272,7 @@ class ChatModel:
     def _learn(self, fault: EndpointFailed, conversation: Conversation) -> None:
         """What the endpoint refused is left out, or mended, the next time; what cannot be is not worth another try."""
         if fault.kind == "unsupported_param":
-            fault.retryable = fault.place in _CAN_BE_LEFT_OUT and fault.place not in self._left_out
+            fault.retryable = fault.place in self._extra() and fault.place not in self._left_out
             self._left_out.add(fault.place)
         elif fault.kind == "bad_history":
             fault.retryable = conversation not in self._broken_history

@@ -16,7 +16,8 @@ from ...ports import Clock
 
 T = TypeVar("T")
 
-_AT_ONCE = ("unsupported_param", "bad_history", "empty_reply")
+_CHANGED = ("unsupported_param", "bad_history")
+"""The next request is another one: without what was refused, or mended. The client says so once for each."""
 
 
 _LONGER = 0.1
@@ -75,9 +76,11 @@ def next_wait(
     if not error.retryable or attempt >= policy.attempts:
         return None
     kind = error.kind if isinstance(error, EndpointFailed) else ""
-    if kind in _AT_ONCE:
-        # One of these says what to change, or is a whim of the model: a second time in a row it is neither.
+    if kind == "empty_reply":
+        # A whim of the model: a second time in a row it is none.
         return _wait(error, attempt, policy, seconds=0.0) if attempt == 1 else None
+    if kind in _CHANGED:
+        return _wait(error, attempt, policy, seconds=0.0)
     asked = _asked(error)
     if asked is not None and asked > policy.ceiling:
         return None
