@@ -160,6 +160,7 @@ def test_a_model_that_can_only_talk_and_a_limit_are_said_plainly(screen: Screen,
     screen.send("Talk")
     screen.wait_turn(0, "answered")
     expect(screen.panel.get_by_role("note", name="Chat only")).to_contain_text("cannot read, run or change anything")
+    expect(screen.panel.get_by_label("Answer")).to_contain_text("I can only talk.")
     left = screen.panel.get_by_role("note", name="Budget")
     expect(left).to_contain_text("of 50k tokens, 100 of 100 changed lines")
     screen.shot("chat-only")

@@ -6,7 +6,7 @@ import { useNow } from './hooks';
 import { Icon, type IconName } from './icons';
 import { useRenderers } from './renderers';
 import { Worker } from './Worker';
-import { duration, plain, secondsBetween, STATUSES } from './words';
+import { duration, plain, secondsBetween, sentence, STATUSES } from './words';
 
 export interface CallCardProps {
   call: CallView;
@@ -140,7 +140,7 @@ function CallBody(props: CallCardProps): React.JSX.Element {
           <Outputs outputs={execution.outputs} />
         </div>
       )}
-      {execution?.detail && <div className="jp-Pernix-note">{execution.detail}</div>}
+      {execution?.detail && <div className="jp-Pernix-note">{sentence(execution.detail)}</div>}
       {call.files.map((change, index) => (
         <Diff key={index} change={change} onOpen={onOpenFile} />
       ))}
