@@ -11,11 +11,11 @@ import anyio
 import anyio.to_thread
 
 from ..config import Deadlines
-from ..errors import ToolError, ToolFailed, ToolRetry
+from ..errors import ToolError, ToolRetry
 from ..events import Event, FileChanged, MessageCompleted, ToolCallFinished, ToolCallRequested, ToolCallStarted
 from ..ids import CallId, StepId, TurnId, new_call_id
 from ..ports import Clock, TurnHost
-from ..records import JSON, Budget, CallStatus, Spent
+from ..records import JSON, CallStatus
 from .budget import Exceeded, Spending
 from .changing import lines_of_change
 from .context import FINISH, plain_json
@@ -26,6 +26,7 @@ from .model.parts import ModelCall
 from .permission import Asked, Permission
 from .policy.plain import one_line
 from .policy.scope import Scope
+from .shares import Shares
 from .steps import Step
 from .toolbox import Toolbox
 from .tools.base import RESULT_LIMIT, Bound, ToolContext, ToolResult
@@ -87,7 +88,7 @@ class Calls:
         deadlines: Deadlines,
         clock: Clock,
         correct: Correct,
-        desk: "Shares",
+        desk: Shares,
         asked: Mapping[CallId, Asked],
     ) -> None:
         self._host = host
@@ -385,25 +386,3 @@ def answers_itself(step: Step) -> bool:
         call.name == FINISH and call.arguments is not None and str(call.arguments.get("answer", "")).strip() == text
         for call in step.reply.calls
     )
-
-
-class Shares:
-    """Implements ``tools.delegate.Desk`` over what a turn has left. ``waiting``: workers that are still to be started, each of which
-    gets an equal share."""
-
-    def __init__(self, spending: Spending, clock: Clock) -> None:
-        self._spending = spending
-        self._clock = clock
-        self.waiting = 1
-
-    def lend(self) -> tuple[Budget, Spent]:
-        budget = self._spending.left_budget(self._clock.monotonic(), parts=max(1, self.waiting))
-        self.waiting -= 1
-        if any(left is not None and left <= 0 for left in (budget.rounds, budget.tokens, budget.seconds, budget.cost)):
-            raise ToolFailed(
-                "Not done: the budget of this turn leaves nothing for a worker. Do it yourself, or finish."
-            )
-        return budget, self._spending.lend(budget)
-
-    def settle(self, receipt: Spent, spent: Spent) -> None:
-        self._spending.settle(receipt, spent)

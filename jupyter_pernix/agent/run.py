@@ -29,7 +29,8 @@ from .model.parts import Model, Models, Reply
 from .reopening import is_reopened
 from .run_settings import RunSettings
 from .states import Reason
-from .steps import BudgetSpent, EndlessRepetition, Step, is_empty
+from .steps import BudgetSpent, Step, is_empty
+from .streaming import EndlessRepetition
 from .toolbox import TOLD_AS
 from .tools.base import Tool
 from .tools.registry import TOOLS

@@ -3,20 +3,17 @@ handed to the backup when its endpoint fails for good.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ..config import Retry
 from ..errors import ContextOverflow, ModelError
 from ..events import (
     MessageCompleted,
-    MessageDelta,
     StepFallbackTaken,
     StepFinished,
     StepStarted,
     ThoughtCompleted,
-    ThoughtDelta,
-    ToolCallDelta,
 )
 from ..ids import StepId, TurnId, new_step_id
 from ..ports import Clock, TurnHost
@@ -24,19 +21,15 @@ from ..records import Role, Timings, Usage
 from .aside import retry_event
 from .budget import Exceeded, Spending
 from .context import GIVEN_UP
-from .guards import Repetition
 from .journal import Journal
-from .model.parts import CallPart, Model, Models, Part, Reply, RequestSize, TextPart, ThoughtPart
+from .model.parts import Model, Models, Part, Reply, RequestSize
 from .model.pricing import cost_of, foreseen
 from .model.retry import RetryPolicy, Wait, with_retries
 from .model.roles import is_worth_fallback
 from .sizes import Sizes
+from .streaming import EndlessRepetition, Streaming
 from .toolbox import Toolbox
 from .wellformed import wellformed
-
-
-class EndlessRepetition(ModelError):
-    """The reply was one block of text over and over, and was cut off."""
 
 
 class BudgetSpent(Exception):
@@ -56,69 +49,6 @@ class Step:
     size: RequestSize
     model: Model
     cost: float | None
-
-
-@dataclass(kw_only=True)
-class _Streaming:
-    """One attempt: turns parts into deltas with their offsets."""
-
-    host: TurnHost
-    turn_id: TurnId
-    step_id: StepId
-    text: str = ""
-    _thought: int = 0
-    _calls: dict[int, int] = field(default_factory=dict[int, int])
-    _watch_text: Repetition = field(default_factory=Repetition)
-    _watch_calls: Repetition = field(default_factory=lambda: Repetition(window=12_000))
-
-    def begin(self) -> None:
-        """Clear what an attempt that failed has left on the screens."""
-        self.host.pass_on(self._message(0, ""))
-        self.host.pass_on(self._thinking(0, ""))
-
-    def pass_on(self, part: TextPart | ThoughtPart | CallPart) -> None:
-        """:raises EndlessRepetition: if the model has begun to say the same over and over"""
-        match part:
-            case TextPart():
-                self.host.pass_on(self._message(len(self.text), part.text))
-                self.text += part.text
-                repeats = self._watch_text.repeats(part.text)
-            case ThoughtPart():
-                self.host.pass_on(self._thinking(self._thought, part.text))
-                self._thought += len(part.text)
-                repeats = self._watch_text.repeats(part.text)
-            case CallPart():
-                self.host.pass_on(self._call(part))
-                repeats = self._watch_calls.repeats(part.text)
-        if repeats:
-            self.text = self.text[: -self._watch_text.surplus] + " […]" if self.text else ""
-            raise EndlessRepetition(
-                "The model repeated the same text without end, so its reply was cut off",
-                hint="Say the request in other words, or use another model.",
-            )
-
-    def _message(self, offset: int, text: str) -> MessageDelta:
-        return MessageDelta(
-            session_id=self.host.session_id, turn_id=self.turn_id, step_id=self.step_id, offset=offset, text=text
-        )
-
-    def _thinking(self, offset: int, text: str) -> ThoughtDelta:
-        return ThoughtDelta(
-            session_id=self.host.session_id, turn_id=self.turn_id, step_id=self.step_id, offset=offset, text=text
-        )
-
-    def _call(self, part: CallPart) -> ToolCallDelta:
-        offset = self._calls.get(part.index, 0)
-        self._calls[part.index] = offset + len(part.text)
-        return ToolCallDelta(
-            session_id=self.host.session_id,
-            turn_id=self.turn_id,
-            step_id=self.step_id,
-            offset=offset,
-            text=part.text,
-            index=part.index,
-            tool=part.name,
-        )
 
 
 @dataclass(kw_only=True)
@@ -160,7 +90,7 @@ class Steps:
         self._policy = RetryPolicy.of(retry)
         self._clock = clock
         self._index = index
-        self._streaming: _Streaming | None = None
+        self._streaming: Streaming | None = None
         self._asked: _Asked | None = None
         self._failed: list[str] = []
 
@@ -355,7 +285,7 @@ class Steps:
 
     async def _attempt(self, step_id: StepId) -> Reply:
         again = self._streaming is not None and self._streaming.step_id == step_id
-        self._streaming = _Streaming(host=self._host, turn_id=self._turn_id, step_id=step_id)
+        self._streaming = Streaming(host=self._host, turn_id=self._turn_id, step_id=step_id)
         if again:
             self._check()
             self._streaming.begin()
@@ -379,7 +309,7 @@ class Steps:
         if self._streaming is not None:
             self._streaming.text = ""
 
-    async def _once(self, streaming: _Streaming) -> Reply:
+    async def _once(self, streaming: Streaming) -> Reply:
         reply: Reply | None = None
         async with self.model.stream(
             self._journal.transcript.conversation,
@@ -392,7 +322,7 @@ class Steps:
             raise AssertionError("a stream ends with a Reply or an error")
         return reply
 
-    def _take(self, streaming: _Streaming, part: Part) -> Reply | None:
+    def _take(self, streaming: Streaming, part: Part) -> Reply | None:
         if isinstance(part, Reply):
             return part
         streaming.pass_on(part)

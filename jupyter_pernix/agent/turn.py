@@ -11,7 +11,7 @@ from ..ports import Clock, TurnHost
 from ..records import Role
 from .aside import Asides
 from .budget import Spending
-from .calls import Calls, Outcome, Shares
+from .calls import Calls, Outcome
 from .claims import corrections
 from .compaction import Compactor
 from .guards import Guards
@@ -21,6 +21,7 @@ from .permission import asked_before
 from .reopening import Left, left_behind
 from .run_settings import RunSettings
 from .scout import scout
+from .shares import Shares
 from .sizes import Sizes
 from .steps import Step, Steps
 from .toolbox import Toolbox
