@@ -189,6 +189,8 @@ class Transcript:
                 self.sent = (event.endpoint, event.model, event.prompt_bytes) if same else None
             case StepFinished() if event.step_id == self._step_id:
                 self._step.finished = event.finish_reason != GIVEN_UP
+                # what was given up may never have reached the endpoint
+                self.sent = self.sent if self._step.finished else None
             case MessageCompleted():
                 self._step.texts.append(event.text)
                 self._corrections += event.corrections
@@ -243,14 +245,15 @@ class Transcript:
         self._append(Group(first=request.first, messages=[{"role": "user", "content": request.content()}]))
 
     def _ask(self, group: Group, texts: Sequence[str]) -> None:
-        """Put what the host says behind the group, in one user's message."""
+        """Put what the host says behind the group: in the user's message that is there, or behind the last result, since strict endpoints
+        take no user's message after one, else in a message of its own."""
         if not texts:
             return
-        last = group.messages[-1]
-        if last["role"] == "user":
-            last["content"] = "\n".join([str(last["content"]), *texts])
+        last, said = group.messages[-1], "\n".join(texts)
+        if last["role"] in ("user", "tool"):
+            last["content"] = f"{last['content']}\n\n{said}"
         else:
-            group.messages.append({"role": "user", "content": "\n".join(texts)})
+            group.messages.append({"role": "user", "content": said})
 
     def _close(self, code: TerminalCode, seq: int) -> None:
         if self._open is None:

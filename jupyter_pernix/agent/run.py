@@ -145,7 +145,7 @@ class Run:
             await journal.add(*news)
             await self._say_unusable(found)
         await self._say_unpriced(primary)
-        if self._settings.scout and not reopened:
+        if self._settings.scout and not (reopened or self._host.is_worker or primary.protocol == "chat"):
             await turn.scout()
         return await self._loop(turn)
 

@@ -110,7 +110,8 @@ async def test_a_question_that_waited_is_asked_with_its_own_id_and_carried_out_a
     assert len(of(host, ToolCallRequested)) == len(of(host, ToolCallFinished)) == 2
     assert len(of(host, TurnStarted)) == len(of(host, TurnResumed)) == 1
     assert_legal(host)
-    assert model.requests[0][-1] == {"role": "user", "content": RESUMED}
+    assert [message["role"] for message in model.requests[0][-3:]] == ["assistant", "tool", "tool"]
+    assert model.requests[0][-1]["content"].endswith(f"\n\n{RESUMED}")
     assert_legal_messages(model.requests[0])
 
 
@@ -253,7 +254,8 @@ async def test_a_pause_that_outlasts_the_program_goes_on_before_the_next_step(ac
     model = await carry_on(host, answer())
 
     assert_legal(host)
-    assert [message["role"] for message in model.requests[0][-2:]] == ["tool", "user"]
+    assert model.requests[0][-1]["role"] == "tool"
+    assert model.requests[0][-1]["content"].endswith(RESUMED)
 
 
 # ---- calls whose outcome is unknown ------------------------------------------------------------------------------------------

@@ -98,6 +98,13 @@ async def test_a_backup_that_cannot_be_connected_is_named_too(acting: Acting) ->
     assert finished.detail == "no; the backup too: spare is away."
 
 
+async def test_what_never_reached_the_endpoint_is_not_counted_as_known_to_it(acting: Acting) -> None:
+    await acting.say([Says(error=EndpointRefused("no"))])
+    await acting.say([answer()])
+
+    assert [step.prefix_bytes for step in acting.of(StepStarted)] == [0, 0]
+
+
 async def test_a_conversation_that_is_too_long_goes_to_a_backup_that_holds_more(acting: Acting) -> None:
     acting.backup = backup(answer("Fits."), context_length=100_000)
     script = [Says(calls=(call("run_shell", command=f"seq {number} {number + 3000}"),)) for number in range(4)]
@@ -176,6 +183,15 @@ async def test_small_talk_and_a_yes_are_not_planned(acting: Acting) -> None:
     acting.background = planner(Says(text=PLAN))
     for text in ("Hello, how are you?", "yes, go ahead", "Fix it"):
         await acting.say([answer()], text=text)
+
+    assert acting.background.requests == []
+
+
+async def test_a_worker_and_a_model_that_only_talks_are_not_planned_for(acting: Acting) -> None:
+    acting.background = planner(Says(text=PLAN))
+    await acting.say(ScriptedModel([answer()], protocol="chat"), text=WORK)
+    acting.host.is_worker = True
+    await acting.say([answer()], text=WORK)
 
     assert acting.background.requests == []
 
