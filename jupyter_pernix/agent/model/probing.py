@@ -7,7 +7,7 @@ result; a call written into the text does not count.
 
 import json
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -28,7 +28,7 @@ from .client import Endpoint
 from .constraint import constraint_fields, ways_of
 from .listing import Listing, context_length, guess_kind, list_models
 from .options import merged
-from .parts import Reply
+from .parts import CallPart, Part, Reply, TextPart
 from .rehearsal import ACTIONS, WIRE_TOOLS, how_to_call, is_action, judged, opening, plain, with_result
 
 Source = Literal["settings", "environment", "saved", "found", "local", "tour"]
@@ -173,9 +173,17 @@ class _Found:
 async def _ask(endpoint: Endpoint, found: _Found) -> None:
     if not await _look(endpoint, found):
         return
+    if found.kind == "local" and found.settings.protocol == "auto":
+        # A small model on this machine's processor acts better by actions, and reads ten tools for half a minute.
+        found.note("tools", None, "not tried: a model of this size acts better step by step")
+        if not await _try_schema(endpoint, found):
+            return
+        if found.can("json_schema"):
+            _decide(found)
+            return
     if not await _try_tools(endpoint, found):
         return
-    if not await _try_schema(endpoint, found):
+    if "json_schema" not in found.abilities and not await _try_schema(endpoint, found):
         return
     _decide(found)
 
@@ -230,11 +238,18 @@ def _choose_model(found: _Found, listing: Listing) -> bool:
     return True
 
 
+_RAMBLING = 600
+"""Characters of text after which it is clear that the answer is nothing but text."""
+
+
 async def _reply(endpoint: Endpoint, found: _Found, messages: list[JSON], **more: object) -> Reply:
-    """:raises ModelError: also if the answer takes too long"""
+    """The answer; its beginning is enough once it is clear what it is.
+
+    :raises ModelError: also if the answer takes too long
+    """
     body = {
         "temperature": 0,
-        "max_tokens": 1000,
+        "max_tokens": 2000,
         **found.options,
         "model": found.model,
         "messages": messages,
@@ -242,13 +257,11 @@ async def _reply(endpoint: Endpoint, found: _Found, messages: list[JSON], **more
         "stream_options": {"include_usage": True},
         **more,
     }
-    for _ in range(4):
+    for _ in range(len(body)):
         try:
             with anyio.fail_after(ANSWER_WITHIN):
                 async with endpoint.post(json.dumps(body).encode()) as parts:
-                    reply = [part async for part in parts][-1]
-                    assert isinstance(reply, Reply)
-                    return reply
+                    return await _beginning(parts)
         except TimeoutError as exc:
             raise EndpointFailed(
                 f"no whole answer within {ANSWER_WITHIN:g} s", kind="server", hint="see whether the server is busy"
@@ -258,6 +271,21 @@ async def _reply(endpoint: Endpoint, found: _Found, messages: list[JSON], **more
                 raise
             del body[exc.place]
     raise EndpointFailed("the endpoint refuses one parameter after another", kind="protocol")
+
+
+async def _beginning(parts: AsyncIterator[Part]) -> Reply:
+    """The whole answer, or as much of its text as shows that nothing else is coming; leaving it then stops the generation."""
+    text = ""
+    async for part in parts:
+        if isinstance(part, Reply):
+            return part
+        if isinstance(part, CallPart):
+            text = ""
+            continue
+        text += part.text if isinstance(part, TextPart) else ""
+        if len(text) > _RAMBLING:
+            return Reply(text=text, thought="", calls=(), finish_reason="stop")
+    raise AssertionError("a stream ends with a Reply or an error")
 
 
 async def _try_tools(endpoint: Endpoint, found: _Found) -> bool:

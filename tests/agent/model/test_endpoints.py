@@ -182,6 +182,24 @@ async def test_where_tools_work_only_the_usual_way_is_tried() -> None:
     assert len(server.requests) == 3
 
 
+async def test_the_model_of_this_machine_is_not_asked_to_read_all_tools_when_it_follows_a_schema() -> None:
+    routes = {"GET /v1/models": models(), "POST /v1/chat/completions": chat(native=True, schema=True)}
+    with FakeServer(routes).running() as server:
+        info = await probe(EndpointSettings(base_url=server.url, kind="local"), name="e")
+    assert (info.protocol, abilities(info)["tools"], abilities(info)["json_schema"]) == ("actions", None, True)
+    assert not any("tools" in body for body in server.requests)
+
+
+async def test_a_model_that_rambles_is_not_heard_to_the_end() -> None:
+    def endless(body: dict[str, Any]) -> Answer:
+        chunk = {"choices": [{"index": 0, "delta": {"content": "and then " * 20}, "finish_reason": None}]}
+        return Answer(f"data: {json.dumps(chunk)}\n\n".encode() * 50, content_type="text/event-stream")
+
+    info = await probed({"GET /v1/models": models(), "POST /v1/chat/completions": endless})
+    assert (info.protocol, abilities(info)["streams"]) == ("chat", True)
+    assert "answered in words" in next(one.detail for one in info.abilities if one.name == "tools")
+
+
 async def test_a_context_too_small_for_the_agent_is_said() -> None:
     routes = {
         "GET /v1/models": models(owned_by="library"),
