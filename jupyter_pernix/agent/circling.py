@@ -12,6 +12,7 @@ Nature = Literal["look", "check", "wait", "edit", "effect"]
 """``look``: changes nothing. ``check``: runs tests or linters. ``wait``: lets time pass. ``edit``: changes a file by our own hand.
 ``effect``: may have changed anything."""
 
+_LONGEST_COMMAND = 4_000
 _LOOKING = frozenset(("read_file", "list_files", "search_files"))
 _EDITING = frozenset(("write_file", "edit_file"))
 _SEARCH_COMMAND = re.compile(r"(?:^|[|;&]\s*)(?:git\s+)?(?:grep|egrep|fgrep|rg|ag|ack)\b")
@@ -61,6 +62,8 @@ def request_of(key: str, tool: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _words(command: str) -> str:
+    if len(command) > _LONGEST_COMMAND:
+        return command.strip()
     try:
         lexer = shlex.shlex(command, posix=False, punctuation_chars=True)
         lexer.commenters = ""

@@ -9,6 +9,8 @@ import shlex
 from collections.abc import Sequence
 from functools import lru_cache
 
+_LONGEST = 4_000
+
 
 def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
@@ -82,7 +84,10 @@ _SEPARATORS = frozenset((";", "&&", "||", "|", "&", "|&", "\n", "(", ")", "{", "
 
 @lru_cache(maxsize=512)
 def simple_commands(line: str) -> tuple[tuple[str, ...], ...] | None:
-    """The simple commands of a line, each as its words (redirections among them), in order; ``None`` if it cannot be read."""
+    """The simple commands of a line, each as its words (redirections among them), in order; ``None`` if it cannot be read, or is so
+    long that it is a program of its own."""
+    if len(line) > _LONGEST:
+        return None
     lexer = shlex.shlex(line.replace("\\\n", " "), posix=True, punctuation_chars="();<>|&\n")
     lexer.whitespace = " \t\r"
     lexer.whitespace_split = True
@@ -296,7 +301,7 @@ def _scripts_of(words: Sequence[str]) -> list[str]:
             "Makefile",
             "makefile",
         ]
-    if _INTERPRETERS.fullmatch(program):
+    if _INTERPRETERS.fullmatch(program) and "-m" not in rest and "-c" not in rest:
         return [word for word in rest if not word.startswith("-")][:1]
     return []
 
