@@ -25,6 +25,7 @@ _make_durable = getattr(os, "fdatasync", os.fsync)
 
 
 def encode_record(payload: bytes) -> bytes:
+    """``payload`` is not empty: zeros behind a mark are no record."""
     length = len(payload)
     return b"".join((MAGIC, _NUMBERS.pack(length, _crc(length, payload)), payload))
 
@@ -66,7 +67,7 @@ def _payload_at(data: bytes, at: int) -> bytes | None:
         return None
     length, crc = _NUMBERS.unpack_from(data, at + len(MAGIC))
     payload = data[at + _HEAD : at + _HEAD + length]
-    return payload if len(payload) == length and _crc(length, payload) == crc else None
+    return payload if payload and len(payload) == length and _crc(length, payload) == crc else None
 
 
 def _next_whole(data: bytes, at: int) -> int | None:
@@ -102,6 +103,7 @@ class JournalFile:
             self._take_back()
             raise
         self._end += len(record)
+        self._room = max(self._room, self._end)
 
     def empty(self) -> None:
         """Forget all records; what they took on the disk is free again."""

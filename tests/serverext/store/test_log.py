@@ -21,12 +21,15 @@ from jupyter_pernix.events import (
     Event,
     MessageCompleted,
     SessionCreated,
+    StepFinished,
     Stored,
     TurnFinished,
     TurnSubmitted,
     Unknown,
     decode_stored,
+    encode_event,
     encode_stored,
+    event_type,
 )
 from jupyter_pernix.fold import SessionFold
 from jupyter_pernix.ids import ApprovalId, SessionId, StepId, TurnId
@@ -93,6 +96,88 @@ async def test_reading_goes_by_session_after_until_and_limit(path: Path) -> None
     assert [stored.seq for stored in await store.events(one)] == [1, 3, 4]
     assert [stored.seq for stored in await store.events(one, after=1, limit=1)] == [3]
     assert [wire.seq for wire in await store.wire(after=1, until=3)] == [2, 3]
+    await store.aclose()
+
+
+async def test_reading_joins_what_the_database_has_and_what_it_has_not_yet(path: Path) -> None:
+    store = await EventStore.open(path)
+    one, other = SessionId("ses_a"), SessionId("ses_b")
+    for number in range(6):
+        await store.append([message(f"{number}", one), message(f"{number}", other)])
+        if number == 2:
+            await store._read(lambda connection: connection.execute("SELECT 1"))
+    assert store._recent.taken == 6
+    everything = [stored.seq for stored in await store.events()]
+    assert everything == list(range(1, 13))
+    assert [stored.seq for stored in await store.events(other)] == everything[1::2]
+    for after in range(13):
+        for limit in (1, 4, 20):
+            assert [wire.seq for wire in await store.wire(after=after, limit=limit)] == everything[after:][:limit]
+        assert [wire.seq for wire in await store.wire(one, after=after, until=9)] == [
+            seq for seq in everything[::2] if after < seq <= 9
+        ]
+    wire = [one.data for one in await store.wire()]
+    await store._read(lambda connection: connection.execute("SELECT 1"))
+    assert [one.data for one in await store.wire()] == wire
+    await store.aclose()
+
+
+async def test_a_query_sees_everything_that_is_acknowledged_while_others_go_on_appending(path: Path) -> None:
+    store = await EventStore.open(path)
+    going_on = True
+
+    async def append(lane: int) -> None:
+        while going_on:
+            await store.append([message(f"{lane}")])
+
+    async with anyio.create_task_group() as group:
+        for lane in range(8):
+            group.start_soon(append, lane)
+        for _ in range(10):
+            (mine,) = await store.append([message("mine")])
+            ((count, last),) = await store._read(
+                lambda connection: connection.execute("SELECT count(*), max(seq) FROM events").fetchall()
+            )
+            assert count == last >= mine.seq
+            seqs = [wire.seq for wire in await store.wire(after=mine.seq - 1)]
+            assert seqs == list(range(mine.seq, mine.seq + len(seqs)))
+        going_on = False
+    await store.aclose()
+    again = await EventStore.open(path)
+    assert [stored.seq for stored in await again.events()] == list(range(1, store.last_seq + 1))
+    await again.aclose()
+
+
+async def test_events_are_taken_in_by_themselves_once_there_are_many(path: Path) -> None:
+    store = await EventStore.open(path)
+    await store.append([message("x")] * 6000)
+    with anyio.fail_after(20):
+        while store._recent.taken < 6000:  # noqa: ASYNC110 - the store tells nobody
+            await anyio.sleep(0.01)
+    assert len(await store.events()) == 6000
+    await store.aclose()
+
+
+async def test_the_columns_tell_what_sql_is_asked_for(path: Path) -> None:
+    store = await EventStore.open(path)
+    await store.append(told())
+    rows = await store._read(
+        lambda connection: connection.execute(
+            "SELECT seq, session_id, turn_id, step_id, call_id, execution_id, type, body FROM events ORDER BY seq"
+        ).fetchall()
+    )
+    assert [row[-1].encode() for row in rows] == [encode_event(event) for event in told()]
+    names = ("session_id", "turn_id", "step_id", "call_id", "execution_id")
+    for event, (_, *ids, type_, _) in zip(told(), rows, strict=True):
+        if not isinstance(event, Unknown):
+            assert (ids, type_) == ([getattr(event, name, None) for name in names], event_type(event))
+    sums = await store._read(
+        lambda connection: connection.execute(
+            "SELECT type, model IS NOT NULL, sum(prompt_tokens) FROM events WHERE prompt_tokens IS NOT NULL GROUP BY ALL"
+        ).fetchall()
+    )
+    spent = sum(event.usage.prompt_tokens or 0 for event in told() if isinstance(event, StepFinished))
+    assert sums == [("step.finished", True, spent)]
     await store.aclose()
 
 
