@@ -122,6 +122,8 @@ class Calls:
         """The calls of a reply, as they are to be stored; from now on they are open."""
         wire_ids: set[str] = set()
         self._failed = ""
+        if step.reply.calls:
+            self.guards.replied()
         for call in step.reply.calls:
             opened = self._opened(call, step, wire_ids)
             wire_ids.add(opened.requested.wire_id)

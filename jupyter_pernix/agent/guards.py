@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ..events import ApprovalResolved, ContextCompacted, Stored, ToolCallFinished, ToolCallRequested
-from ..ids import CallId, TurnId
+from ..ids import CallId, StepId, TurnId
 from ..records import JSON
 from .circling import (
     LONGEST_ROUND,
@@ -47,6 +47,7 @@ STALE = ("has changed since it was read", "has not been read in this session", "
 NUDGE_AT = 3
 STUCK_AT = 5
 FAILURES_AT = 12
+_FAILING_REPLIES = 3
 _POLLS_AT = 10
 _WAITS_AT = 6
 _LOOKS_AT = 4
@@ -85,6 +86,10 @@ class Guards:
     _calls: list[Call] = field(default_factory=list[Call])
     _in_a_row: int = 0
     _failures: int = 0
+    _reply: int = 0
+    _nudged: int = -1
+    _struck: int = -1
+    _failing: set[int] = field(default_factory=set[int])
     _strikes: int = 0
     _rethought: bool = False
     _found: Finding | None = None
@@ -106,12 +111,16 @@ class Guards:
         (``tools.registry.key_of``)."""
         guards = cls()
         asked: dict[CallId, ToolCallRequested] = {}
+        step: StepId | None = None
         declined: set[CallId] = set()
         for stored in log:
             event = stored.event
             match event:
                 case ToolCallRequested():
                     asked[event.call_id] = event
+                    if event.turn_id == turn_id and event.step_id != step:
+                        step = event.step_id
+                        guards.replied()
                 case ApprovalResolved() if event.choice.startswith("reject") and event.by != "host":
                     declined.add(event.call_id)
                 case ContextCompacted() if event.turn_id == turn_id:
@@ -139,6 +148,11 @@ class Guards:
                 self.declined(key)
             self.ended(key, finished.result, failed=finished.status == "failed")
 
+    def replied(self) -> None:
+        """The calls that follow are those of a new reply: of several in one reply the model has not seen what was said to the first, so
+        they count once against it. Never called: each call is a reply of its own."""
+        self._reply += 1
+
     # ---- a call comes -----------------------------------------------------------------------------------------------
 
     def sees(self, key: str, tool: str, arguments: Mapping[str, Any]) -> str:
@@ -146,7 +160,7 @@ class Guards:
         form = form_of(key, tool, arguments)
         call = Call(form=form, tool=tool, arguments=arguments, nature=nature_of(tool, arguments), version=self._version)
         last = self._calls[-1] if self._calls else None
-        self._in_a_row = self._in_a_row + 1 if last is not None and last.form == form else 1
+        self._in_a_row = self._counted() if last is not None and last.form == form else 1
         self._calls.append(call)
         self.rethink = ""
         found = self._circling(call)
@@ -158,13 +172,20 @@ class Guards:
             return "Not done: the user has already declined exactly this call. Do something else, or finish and say so."
         return ""
 
+    def _counted(self) -> int:
+        told_already = self._reply > 0 and self._nudged == self._reply and self._in_a_row >= NUDGE_AT
+        self._nudged = self._reply
+        return self._in_a_row + (not told_already)
+
     def _refusal(self, found: Finding) -> str:
         self._found = found
         if self._rethought:
-            if self._in_a_row <= NUDGE_AT:
+            if self._in_a_row <= NUDGE_AT and not (self._reply and self._struck == self._reply):
                 self._strikes += 1
+                self._struck = self._reply
             return f"Not done: {found.model}"
         self._rethought = True
+        self._struck = self._reply
         self.rethink = (
             "Stop and think again: what do you know by now, and what is still missing? "
             "Use the results that you have, do something else, or finish and say what is missing."
@@ -289,6 +310,7 @@ class Guards:
     def ended(self, key: str, result: str, *, failed: bool) -> None:
         """The outcome of the call that ``sees`` was shown last; ``result`` as the model reads it. A refused one has an outcome too."""
         self._failures = self._failures + 1 if failed else 0
+        self._failing = {*self._failing, self._reply} if failed else set()
         call = self._calls[-1] if self._calls else None
         if call is None or call.refused:
             return
@@ -363,7 +385,7 @@ class Guards:
         circles = self._strikes >= _STRIKES or (self._in_a_row >= STUCK_AT and self._calls[-1].refused)
         if self._found is not None and circles:
             return f"{self._found.person} Say it in other words, or use another model."
-        if self._failures >= FAILURES_AT:
+        if self._failures >= FAILURES_AT and (not self._reply or len(self._failing) >= _FAILING_REPLIES):
             return f"{self._failures} tool calls in a row failed. Look at their results, then say how to go on."
         return ""
 

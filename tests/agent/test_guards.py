@@ -292,6 +292,38 @@ def test_many_failures_in_a_row_end_the_turn_and_a_success_starts_anew() -> None
     assert turn.guards.stuck.startswith("12 tool calls in a row failed.")
 
 
+def test_what_one_reply_asks_for_many_times_is_told_before_it_counts() -> None:
+    turn = Turn()
+    turn.guards.replied()
+    told = [bool(turn.read()) for _ in range(8)]
+    assert (told, turn.guards.stuck) == ([False, False] + [True] * 6, "")
+    turn.guards.replied()
+    turn.read()
+    assert turn.guards.stuck == ""
+    turn.guards.replied()
+    turn.read()
+    assert turn.guards.stuck.startswith("The model asked for the same call 5 times in a row")
+
+
+def test_many_failures_of_one_reply_are_shown_to_the_model_first() -> None:
+    turn = Turn()
+    for reply in range(3):
+        assert turn.guards.stuck == ""
+        turn.guards.replied()
+        for number in range(12):
+            turn.do("read_file", "There is no such file.", failed=True, path=f"{reply}-{number}")
+    assert turn.guards.stuck.startswith("36 tool calls in a row failed.")
+
+
+def test_circles_of_one_reply_count_once() -> None:
+    turn = Turn()
+    turn.guards.replied()
+    for name in "abcde":
+        for _ in range(4):
+            turn.read(name)
+    assert turn.guards.stuck == ""
+
+
 def test_after_the_rethink_two_more_circles_are_stuck_unless_something_new_was_changed() -> None:
     def circles(between: Callable[[Turn, int], Any]) -> Turn:
         turn = Turn()
@@ -521,6 +553,7 @@ def test_an_edit_that_changed_nothing_is_no_change() -> None:
 
 def test_guards_from_the_log_know_what_the_live_ones_knew() -> None:
     world, live = World(), Guards()
+    live.replied()
     told: list[tuple[str, str, dict[str, Any]]] = [
         ("read_file", "a: lines 1-1 of 1.", {"path": "a"}),
         ("read_file", "a: lines 1-1 of 1.", {"path": "a", "start_line": "1"}),
