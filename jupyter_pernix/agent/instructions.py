@@ -22,6 +22,7 @@ SPACE_FILE = "AGENTS.md"
 USER_FILES = ("SOUL.md", "RULES.md", "SESSIONS.md")
 LONGEST = 16_000
 """Characters of one file that the model is told."""
+_SHORTEST = 2_000
 _LARGEST = 10_000_000
 
 
@@ -35,18 +36,20 @@ class Instructions:
     fault: str = ""
 
 
-async def read_instructions(host: TurnHost) -> list[Instructions]:
-    """All files that there are, in the order in which they are told. Never raises: what cannot be read is told as a ``fault``."""
-    return await anyio.to_thread.run_sync(_read_all, host.space, host.instructions_folder)
+async def read_instructions(host: TurnHost, context_length: int | None = None) -> list[Instructions]:
+    """All files that there are, in the order in which they are told, each cut to a sixth of the model's context, or to ``LONGEST``.
+    Never raises: what cannot be read is told as a ``fault``."""
+    longest = LONGEST if context_length is None else min(LONGEST, max(_SHORTEST, context_length * 6 // 10))
+    return await anyio.to_thread.run_sync(_read_all, host.space, host.instructions_folder, longest)
 
 
-def _read_all(space: Path, folder: Path | None) -> list[Instructions]:
-    found = [_read(folder, name) for name in USER_FILES] if folder is not None else []
-    found.append(_read(space, SPACE_FILE))
+def _read_all(space: Path, folder: Path | None, longest: int) -> list[Instructions]:
+    found = [_read(folder, name, longest) for name in USER_FILES] if folder is not None else []
+    found.append(_read(space, SPACE_FILE, longest))
     return [one for one in found if one.text or one.fault]
 
 
-def _read(folder: Path, name: str) -> Instructions:
+def _read(folder: Path, name: str, longest: int) -> Instructions:
     try:
         raw = read_if_there(Scope(folder).locate(name), limit=_LARGEST)
     except ToolError as exc:
@@ -58,8 +61,8 @@ def _read(folder: Path, name: str) -> Instructions:
     if b"\0" in raw:
         return Instructions(name=name, fault="it is not text")
     text = raw.decode("utf-8-sig", errors="replace").strip()
-    if len(text) > LONGEST:
-        text = text[:LONGEST] + f"\n[… the rest of {name} is cut]"
+    if len(text) > longest:
+        text = text[:longest] + f"\n[… the rest of {name} is cut]"
     return Instructions(name=name, digest=hashlib.sha256(raw).hexdigest() if text else "", text=text)
 
 

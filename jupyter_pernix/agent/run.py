@@ -110,10 +110,10 @@ class Run:
         reopened = is_reopened(self._log, self._turn_id)
         if not reopened:
             await self._host.move("turn_started")
-        found = await read_instructions(self._host)
+        primary, unusable = await self._primary()
+        found = await read_instructions(self._host, None if primary is None else primary.context_length)
         system = await briefing(self._host, found)
         journal = self._journal = Journal(self._host, system=system, log=self._log)
-        primary, unusable = await self._primary()
         if reopened:
             await journal.add(TurnResumed(session_id=self._host.session_id, turn_id=self._turn_id, text=RESUMED))
         else:

@@ -13,7 +13,7 @@ from agent.test_context import rebuilt
 from jupyter_pernix.agent.compaction import compact_now, host_summary
 from jupyter_pernix.agent.constraints import Standing, rules_in
 from jupyter_pernix.agent.run_settings import OneModel, RunSettings
-from jupyter_pernix.agent.testing import MemoryHost, Says, ScriptedModel, call
+from jupyter_pernix.agent.testing import Says, ScriptedModel, call
 from jupyter_pernix.errors import ContextOverflow, EndpointFailed
 from jupyter_pernix.events import ContextCompacted, FileChanged, SessionStateChanged, StepStarted, ToolCallFinished
 from jupyter_pernix.records import JSON, TerminalCode
@@ -263,13 +263,18 @@ async def test_a_session_in_which_there_is_nothing_to_free_stays_as_it_is(acting
     assert len(acting.host.log) == count
 
 
-async def test_no_compaction_happens_without_a_turn(tmp_path: Path) -> None:
-    acting = Acting(root=tmp_path)
-    await acting.say(ScriptedModel([*reads(acting, 8, lines=60), answer()], context_length=500_000))
-    before = len(acting.host.log)
-    MemoryHost(space=acting.space, side=tmp_path / "side", log=acting.host.log)
+async def test_no_compaction_happens_without_a_turn(acting: Acting) -> None:
+    long = Says(text=" ".join(f"word{number}" for number in range(3_000)))
+    await acting.say(ScriptedModel([*reads(acting, 6), long], context_length=9_000))
+    over = acting.model
+    assert acting.of(ContextCompacted) == []
+    assert len(over.requests) == 7
+    await acting.say(ScriptedModel([Says(text="In short."), answer()], context_length=9_000), text="And now?")
 
-    assert len(acting.host.log) == before
+    assert len(over.requests) == 7
+    compacted = acting.of(ContextCompacted)
+    assert len(compacted) == 1
+    assert compacted[0].turn_id == acting.host.view.turns[-1].turn_id
 
 
 # ---- facts ------------------------------------------------------------------------------------------------------------------

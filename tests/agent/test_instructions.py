@@ -7,7 +7,9 @@ import pytest
 from agent.acting import Acting, answer
 from agent.test_context import rebuilt
 
+from jupyter_pernix.agent.briefing import RULES
 from jupyter_pernix.agent.instructions import LONGEST
+from jupyter_pernix.agent.testing import ScriptedModel
 from jupyter_pernix.events import InstructionsRead, ProblemNoticed
 
 
@@ -115,6 +117,17 @@ async def test_what_cannot_be_used_as_instructions_is_left_out(acting: Acting, f
     assert "(SOUL.md)" not in told
     assert told.endswith("[… the rest of AGENTS.md is cut]\n")
     assert [event.name for event in acting.of(InstructionsRead)] == ["AGENTS.md"]
+
+
+async def test_instructions_leave_room_in_a_small_context_and_are_not_told_again_in_a_large_one(acting: Acting) -> None:
+    (acting.space / "AGENTS.md").write_text("Use tabs. " * 1_000)
+    await acting.say(ScriptedModel([answer()], context_length=8_192))
+    told = system(acting)
+    await acting.say(ScriptedModel([answer()], context_length=200_000))
+
+    assert len(told) < len(RULES) + 8_192 * 6 // 10 + 300
+    assert system(acting) == told
+    assert [event.text for event in acting.of(InstructionsRead)] == [""]
 
 
 async def test_a_folder_of_instructions_that_is_not_there_is_none(tmp_path: Path) -> None:
