@@ -59,6 +59,8 @@ async def glance(settings: EndpointSettings, *, name: str, environ: Mapping[str,
     async def look(endpoint: Endpoint, found: _Found) -> None:
         with anyio.move_on_after(GLANCE_WITHIN):
             await _look(endpoint, found)
+        if not found.abilities:
+            found.note("reachable", None, f"it told nothing within {GLANCE_WITHIN:g} s")
         found.failed = False
 
     info = await _probed(settings, look, name=name, environ=environ)

@@ -1,6 +1,7 @@
 """Probing and discovery, over real HTTP against servers that behave as the real ones do."""
 
 import json
+import threading
 import time
 from contextlib import suppress
 from typing import Any
@@ -229,6 +230,20 @@ async def test_a_glance_at_a_server_that_lists_nothing_is_no_failure() -> None:
     settings = EndpointSettings(base_url="http://127.0.0.1:1/v1", model="m", protocol="tools")
     info = await glance(settings, name="e")
     assert (info.status, info.hint, info.context_length) == ("unknown", "", None)
+
+
+async def test_a_glance_is_over_soon_and_says_that_nothing_was_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probing, "GLANCE_WITHIN", 0.1)
+    late = threading.Event()
+
+    def slow(body: dict[str, Any]) -> Answer:
+        late.wait(10)
+        return models()(body)
+
+    with FakeServer({"GET /v1/models": slow}).running() as server:
+        info = await glance(EndpointSettings(base_url=server.url, model="m", protocol="tools"), name="e")
+        late.set()
+    assert abilities(info) == {"reachable": None}  # so that nobody looks a second time
 
 
 async def test_a_call_in_a_code_fence_earns_nothing_and_actions_are_used() -> None:
