@@ -24,7 +24,7 @@ from .commands import (
 )
 from .ledger import Cell, Command, Facts, Ledger, Refusal
 from .requests import is_change
-from .statements import Kind, Statement, statements
+from .statements import Kind, Statement, names_file, statements
 
 _MOST = 6
 _LONGEST = 100
@@ -91,11 +91,10 @@ def corrections(
     facts = ledger.turn(turn_id)
     asked = mode in ("edit", "auto") and is_change(request_text, previous_request_text)
     found: list[str] = []
-    nothing = _nothing_changed(text, facts, request_text) if asked else ""
+    nothing = _nothing_changed(text, facts, f"{request_text}\n{previous_request_text}") if asked else ""
     if nothing:
         found.append(nothing)
-    if facts.workers:
-        # what a worker did is in its own log
+    if facts.elsewhere:
         return found
     for statement in statements(text):
         if nothing and statement.kind in ("file", "change"):
@@ -131,7 +130,10 @@ def _against(statement: Statement, text: str, ledger: Ledger, facts: Facts, *, a
 
 
 def _nothing_changed(text: str, facts: Facts, request: str) -> str:
-    if _changed(facts) or facts.workers or any(True for _ in _effects(facts)):
+    if _changed(facts) or facts.elsewhere or any(True for _ in _effects(facts)):
+        return ""
+    if _ran_code(facts) and not names_file(request):
+        # a variable, a table in the kernel: the cell may well have been the change
         return ""
     if _asks(text) or _EXPLAINS.search(text) or ("```" in request and "```" in text):
         return ""

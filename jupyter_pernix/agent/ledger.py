@@ -25,6 +25,7 @@ from ..records import FileChange
 EXIT_LINE = "exit code {code}"
 _EXIT = re.compile(r"\Aexit code (-?\d+)\b")
 _TAIL = 600
+_SEEN_THROUGH = frozenset(("read_file", "list_files", "search_files", "write_file", "edit_file", "run_code", "finish"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,15 +77,15 @@ class Change:
 
 @dataclass(kw_only=True)
 class Facts:
-    """What was seen in one turn, each kind in the order of the log. ``workers``: how many were begun; what they changed is in their
-    own logs."""
+    """What was seen in one turn, each kind in the order of the log. ``elsewhere``: how many calls were begun whose effects are not seen
+    here: workers, whose logs are their own, and tools that this ledger does not know."""
 
     changes: list[Change] = field(default_factory=list[Change])
     commands: dict[CallId, Command] = field(default_factory=dict[CallId, Command])
     cells: dict[ExecutionId, Cell] = field(default_factory=dict[ExecutionId, Cell])
     refusals: list[Refusal] = field(default_factory=list[Refusal])
     calls: int = 0
-    workers: int = 0
+    elsewhere: int = 0
     changed_lines: int = 0
 
 
@@ -110,7 +111,7 @@ class Ledger:
     _actions: dict[CallId, str] = field(default_factory=dict[CallId, str])
     _shell: dict[CallId, str] = field(default_factory=dict[CallId, str])
     _titles: dict[CallId, str] = field(default_factory=dict[CallId, str])
-    _delegated: set[CallId] = field(default_factory=set[CallId])
+    _elsewhere: set[CallId] = field(default_factory=set[CallId])
 
     @classmethod
     def of(cls, log: Iterable[Stored]) -> "Ledger":
@@ -136,16 +137,16 @@ class Ledger:
                 self._answered(stored.seq, event)
             case ToolCallRequested():
                 self._titles[event.call_id] = event.title
-                if event.tool == "delegate":
-                    self._delegated.add(event.call_id)
-                elif event.tool == "run_shell":
+                if event.tool == "run_shell":
                     self._shell[event.call_id] = str(event.arguments.get("command", ""))
+                elif event.tool not in _SEEN_THROUGH:
+                    self._elsewhere.add(event.call_id)
             case ToolCallStarted():
                 self._facts(event.turn_id).calls += 1
                 if event.call_id in self._shell:
                     self._command_started(stored.seq, event)
-                elif event.call_id in self._delegated:
-                    self._facts(event.turn_id).workers += 1
+                elif event.call_id in self._elsewhere:
+                    self._facts(event.turn_id).elsewhere += 1
             case ToolCallFinished():
                 self.seen.update(event.seen)
                 self._command_ended(event)

@@ -268,6 +268,10 @@ def statements(text: str) -> list[Statement]:
     return list(found)
 
 
+def names_file(text: str) -> bool:
+    return any(found[0].lower() not in _NOT_FILES for found in _FILE.finditer(text))
+
+
 def _of_clause(clause: _Clause) -> Iterator[Statement]:
     said = _main(_CONFIRMED.sub("", _NOT_BUT_WELL.sub("successfully", clause.text)))
     if _UNREAL.search(said) or _OTHERS.search(said) or _OTHERS.search(clause.lead):

@@ -89,11 +89,11 @@ async def test_a_live_turn_knows_what_was_declined(tmp_path: Path) -> None:
     assert said.corrections == ["Nothing was changed in this turn: you declined “Run: rm -r build”."]
 
 
-async def test_a_turn_that_delegated_counts_its_workers(tmp_path: Path) -> None:
+async def test_a_turn_that_delegated_is_not_held_to_what_its_worker_did(tmp_path: Path) -> None:
     acting = Acting(root=tmp_path, workers=[Works(answer="I fixed a.py.")])
     await acting.say(
         [Says(calls=(call("delegate", title="fix", task="Fix a.py"),)), answer("I fixed a.py, and all tests pass.")],
         text="Fix a.py",
     )
-    assert Ledger.of(acting.host.log).turn(acting.of(TurnStarted)[0].turn_id).workers == 1
+    assert Ledger.of(acting.host.log).turn(acting.of(TurnStarted)[0].turn_id).elsewhere == 1
     assert acting.of(MessageCompleted)[-1].corrections == []

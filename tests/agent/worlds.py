@@ -174,6 +174,7 @@ WORLDS: dict[str, Told] = {
     "refused by mode": lambda world: world.refuse("mode:edit:shell", "edit_file", path="a.py"),
     "refused by scope": lambda world: world.refuse("scope", "edit_file", path="../a.py"),
     "worker": lambda world: world.worker(),
+    "another tool": lambda world: world.call("use_tool", "sent", name="mail", arguments={}),
     "edited earlier": _earlier(_edit),
     "edited and tested earlier": _earlier(_in_order(_edit, _pass)),
     "edited earlier, notes now": _in_order(_earlier(_edit), lambda world: world.change("notes.md")),
