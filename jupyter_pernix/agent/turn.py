@@ -183,4 +183,9 @@ async def _who_answers(models: Models, primary: Model, left: Left) -> tuple[Mode
 def corrections_of(text: str, *, host: TurnHost, journal: Journal, turn_id: TurnId) -> list[str]:
     """``claims.corrections`` of an answer of this turn."""
     request, before = journal.request(turn_id), journal.request_before(turn_id)
-    return corrections(text, journal.ledger, turn_id, request, before, host.mode)
+    try:
+        return corrections(text, journal.ledger, turn_id, request, before, host.mode)
+    except Exception:
+        # an answer that is there is not lost because it could not be checked
+        log.exception("an answer of turn %s could not be checked", turn_id)
+        return []
