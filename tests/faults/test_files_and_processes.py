@@ -197,6 +197,22 @@ async def test_what_stays_in_the_background_does_not_hold_the_call_and_is_ended(
     assert _marked(stage.host) == []
 
 
+@fault("setsid-escape")
+@pytest.mark.parametrize("ignores", ["", "trap '' TERM HUP; "])
+async def test_a_process_without_group_and_mark_is_found_by_the_output_that_it_holds(
+    stage: Stage, ignores: str
+) -> None:
+    escape = f'env -i setsid sh -c "{ignores}echo \\$\\$ > pid; while :; do sleep 0.2; done" & while [ ! -s pid ]; do sleep 0.02; done; echo begun'
+    stage.play(does("run_shell", command=escape, timeout_seconds=60), says("Started."))
+    with anyio.fail_after(45):
+        await stage.say("Start it")
+    assert "that it left in the background were ended" in stage.results[0]
+    pid = int(_bytes(stage.space / "pid"))
+    with anyio.fail_after(20):
+        while _alive(pid):  # noqa: ASYNC110 - a fact about another process
+            await anyio.sleep(0.01)
+
+
 def _alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)

@@ -44,6 +44,24 @@ def _is_ours(entry: Path, group: int, wanted: bytes) -> bool:
         return False  # it is gone, or not ours to look at
 
 
+def holders(pipe: int) -> set[int]:
+    """Other processes that have this pipe (its inode) open: they came out of the call, whatever they did to their group and their
+    variables. None where there is no /proc."""
+    processes = Path("/proc")
+    if not processes.is_dir():
+        return set()
+    wanted, ourselves = f"pipe:[{pipe}]", str(os.getpid())
+    others = (entry for entry in processes.iterdir() if entry.name.isdigit() and entry.name != ourselves)
+    return {int(entry.name) for entry in others if _has_open(entry, wanted)}
+
+
+def _has_open(entry: Path, wanted: str) -> bool:
+    try:
+        return any(os.readlink(file) == wanted for file in (entry / "fd").iterdir())  # noqa: PTH115 - it is no path
+    except OSError:
+        return False  # it is gone, or not ours to look at
+
+
 def send(group: int, pids: set[int], number: signal.Signals) -> None:
     """A signal to the group (0: none) and to each process."""
     with suppress(ProcessLookupError, PermissionError):

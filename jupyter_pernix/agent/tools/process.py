@@ -17,7 +17,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import Process
 
-from .keeper import GRACE, MARK, alive, send
+from .keeper import GRACE, MARK, alive, holders, send
 
 _CHUNK = 65536
 _HEAD = 100_000
@@ -25,6 +25,7 @@ _TAIL = 400_000
 _LARGEST_FILE = 50_000_000
 _DRAIN = 1.0
 _LAST_WORDS = 0.5
+_LOOK_AGAIN = 0.2
 
 
 @dataclass(kw_only=True)
@@ -144,6 +145,10 @@ async def _follow(process: Process, read_end: int, *, mark: str, deadline: float
         left = await _end_all(process.pid, mark, patience=_LAST_WORDS if exit_code is not None else 0.0)
         with anyio.move_on_after(_DRAIN):
             await drained.wait()
+        if not drained.is_set():
+            left += await _end_holders(os.fstat(read_end).st_ino)
+            with anyio.move_on_after(_DRAIN):
+                await drained.wait()
         group.cancel_scope.cancel()
     return Ended(exit_code=exit_code, left=left if exit_code is not None else 0)
 
@@ -190,6 +195,18 @@ async def _end_all(group: int, mark: str, *, patience: float) -> int:
     if left:
         send(group, left, signal.SIGKILL)
         await _wait_gone(group, mark, GRACE)
+    return len(found)
+
+
+async def _end_holders(pipe: int) -> int:
+    """End what still holds the output and could not be found otherwise; the answer is how many there were. Only what holds it twice
+    in a row: a process that is just being started somewhere else has for a moment all files of its parent."""
+    found = await anyio.to_thread.run_sync(holders, pipe)
+    await anyio.sleep(_LOOK_AGAIN)
+    found &= await anyio.to_thread.run_sync(holders, pipe)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        send(0, found & await anyio.to_thread.run_sync(holders, pipe), number)
+        await anyio.sleep(_LOOK_AGAIN)
     return len(found)
 
 
