@@ -20,18 +20,15 @@ export interface TurnProps extends Omit<CallCardProps, 'call'> {
 
 /** One request and everything that came of it. */
 export const Turn = React.memo(function Turn(props: TurnProps): React.JSX.Element {
-  const { turn, waiting, draft, onResume, ...handlers } = props;
-  const hidden = waiting === true ? turn.items.findLastIndex(isRetry) : -1;
+  const { onResume, ...rest } = props;
+  const { turn } = rest;
   return (
     <article className="jp-Pernix-turn" aria-label="Turn" data-code={turn.code ?? ''}>
       <div className="jp-Pernix-request" role="group" aria-label="Your message">
         {turn.text}
       </div>
       {turn.plan !== null && <PlanCard plan={turn.plan} running={turn.code === null} />}
-      {turn.items.map((item, index) =>
-        index === hidden ? null : <TurnItem key={keyOf(item, index)} item={item} handlers={handlers} />
-      )}
-      {draft !== null && <Draft draft={draft} />}
+      {partsOf(rest)}
       {turn.code !== null && <Foot turn={turn} onResume={onResume} />}
     </article>
   );
@@ -41,22 +38,59 @@ function isRetry(item: Item): boolean {
   return item.type === 'notice' && item.kind === 'retry';
 }
 
-function keyOf(item: Item, index: number): string | number {
+/**
+ * What stands in a turn, in order. A text keeps its place on the page when it is done being written: what is stored of a step has the
+ * key that its draft had, so a reader's place does not move.
+ */
+function partsOf(props: Omit<TurnProps, 'onResume'>): React.JSX.Element[] {
+  const { turn, waiting, draft, ...handlers } = props;
+  const hidden = waiting === true ? turn.items.findLastIndex(isRetry) : -1;
+  const taken = new Set<string>();
+  const key = (wanted: string, index: number) => {
+    const free = taken.has(wanted) ? `${wanted} ${index}` : wanted;
+    taken.add(free);
+    return free;
+  };
+  const parts = turn.items.flatMap((item, index) => {
+    if (index === hidden) {
+      return [];
+    }
+    switch (item.type) {
+      case 'message':
+        return [
+          <Corrections key={`${index} corrections`} corrections={item.corrections} />,
+          <Message key={key(`message ${item.step_id}`, index)} text={item.text} streaming={false} />
+        ];
+      case 'thought':
+        return [<Thought key={key(`thought ${item.step_id}`, index)} text={item.text} streaming={false} />];
+      default:
+        return [<TurnItem key={keyOf(item, index)} item={item} handlers={handlers} />];
+    }
+  });
+  if (draft === null) {
+    return parts;
+  }
+  const { stepId, message, thought } = draft;
+  return [
+    ...parts,
+    ...(thought.text ? [<Thought key={key(`thought ${stepId}`, -1)} text={thought.text} streaming />] : []),
+    ...(message.text ? [<Message key={key(`message ${stepId}`, -1)} text={message.text} streaming />] : []),
+    <DraftCalls key="calls" draft={draft} />
+  ];
+}
+
+type OtherItem = Exclude<Item, { type: 'message' | 'thought' }>;
+
+function keyOf(item: OtherItem, index: number): string | number {
   return item.type === 'call' ? item.call_id : index;
 }
 
-function TurnItem(props: { item: Item; handlers: Omit<CallCardProps, 'call'> }): React.JSX.Element | null {
+function TurnItem(props: {
+  item: OtherItem;
+  handlers: Omit<CallCardProps, 'call'>;
+}): React.JSX.Element | null {
   const { item, handlers } = props;
   switch (item.type) {
-    case 'message':
-      return (
-        <>
-          <Corrections corrections={item.corrections} />
-          <Message text={item.text} streaming={false} />
-        </>
-      );
-    case 'thought':
-      return <Thought text={item.text} streaming={false} />;
     case 'call':
       return item.tool === 'finish' ? <FinishCall call={item} /> : <CallCard call={item} {...handlers} />;
     case 'problem':
@@ -100,12 +134,10 @@ function Thought(props: { text: string; streaming: boolean }): React.JSX.Element
   );
 }
 
-function Draft(props: { draft: StepDraft }): React.JSX.Element {
+function DraftCalls(props: { draft: StepDraft }): React.JSX.Element {
   const { draft } = props;
   return (
     <>
-      <Thought text={draft.thought.text} streaming />
-      <Message text={draft.message.text} streaming />
       {draft.calls.map((call, index) => (
         <div key={index} className="jp-Pernix-call jp-mod-draft">
           <div className="jp-Pernix-callHead">

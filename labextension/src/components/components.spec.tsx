@@ -271,6 +271,28 @@ it('what is being written stands in its turn', () => {
   expect(host.querySelector('article')?.textContent).toContain('half a sen');
 });
 
+it('a text keeps its place on the page when it is done being written', () => {
+  const [turn] = WHOLE.turns.slice(0, 1).map(entry => ({ ...entry, code: null }));
+  if (turn === undefined) {
+    throw new Error('no turn');
+  }
+  const text = (value: string) => ({ text: value, points: value.length });
+  const drafts = { turnId: 't1', stepId: 's9', message: text('half'), thought: text(''), calls: [] };
+  const shown = (items: typeof turn.items, draft: typeof drafts | null) => (
+    <Transcript
+      view={{ ...WHOLE, state: 'processing', turns: [{ ...turn, items }] }}
+      drafts={draft}
+      onResume={() => undefined}
+    />
+  );
+  draw(shown(turn.items, drafts));
+  const written = [...host.querySelectorAll('[aria-label=Answer]')].at(-1);
+  const stored = { type: 'message' as const, step_id: 's9', text: 'half and half', corrections: ['No.'] };
+  draw(shown([...turn.items, stored], { ...drafts, message: text('') }));
+  expect([...host.querySelectorAll('[aria-label=Answer]')].at(-1)).toBe(written);
+  expect(written?.textContent).toBe('half and half');
+});
+
 describe('the session list', () => {
   const summary: SessionSummary = {
     session_id: 's1',

@@ -21,18 +21,29 @@ export function makeMarkdown(
 ): React.ComponentType<{ text: string; streaming: boolean }> {
   const Block = makeBlock(options);
   return React.memo(function Markdown({ text, streaming }) {
-    const blocks = streaming ? splitBlocks(text) : [text];
+    const written = React.useRef(!streaming);
+    const [drawn, setDrawn] = React.useState('');
+    // What was written piece by piece stays in sight until the whole is drawn: nothing below it moves in between.
+    const inPieces = streaming || (!written.current && drawn !== text);
     return (
       <div>
-        {blocks.map((block, index) => (
-          <Block key={index} text={block} />
-        ))}
+        {inPieces && splitBlocks(text).map((block, index) => <Block key={index} text={block} />)}
+        {!streaming && (
+          <div key="whole" hidden={inPieces}>
+            <Block text={text} onDrawn={setDrawn} />
+          </div>
+        )}
       </div>
     );
   });
 }
 
-function makeBlock(options: MarkdownOptions): React.ComponentType<{ text: string }> {
+interface BlockProps {
+  text: string;
+  onDrawn?: (text: string) => void;
+}
+
+function makeBlock(options: MarkdownOptions): React.ComponentType<BlockProps> {
   const { registry, actions } = options;
   const draw = async (text: string): Promise<HTMLElement> => {
     const host = document.createElement('div');
@@ -49,7 +60,7 @@ function makeBlock(options: MarkdownOptions): React.ComponentType<{ text: string
     });
     return host;
   };
-  return React.memo(function Block({ text }) {
+  return React.memo(function Block({ text, onDrawn }: BlockProps) {
     const host = React.useRef<HTMLDivElement>(null);
     const [fences, setFences] = React.useState<Fence[]>([]);
     React.useEffect(() => {
@@ -65,13 +76,14 @@ function makeBlock(options: MarkdownOptions): React.ComponentType<{ text: string
             void registry.latexTypesetter?.typeset(host.current);
           }
           setFences(found);
+          onDrawn?.(text);
         },
         error => console.error('jupyter_pernix: Markdown could not be drawn', error)
       );
       return () => {
         current = false;
       };
-    }, [text]);
+    }, [text, onDrawn]);
     return (
       <>
         <div ref={host} className="jp-RenderedHTMLCommon jp-RenderedMarkdown jp-Pernix-markdown" />
