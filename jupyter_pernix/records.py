@@ -196,7 +196,7 @@ class TurnPatch(Record, frozen=True):
 
 
 class TurnAccepted(Record, frozen=True):
-    """The turn is stored; ``seq`` is its ``turn.submitted`` event."""
+    """The turn is stored; ``seq`` is its ``turn.submitted`` event, or the change by which it goes on or got another text."""
 
     turn_id: TurnId
     seq: int
