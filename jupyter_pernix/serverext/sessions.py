@@ -3,9 +3,9 @@
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -39,6 +39,9 @@ from .questions import Question
 from .session import Session
 from .surroundings import Surroundings
 from .workers import WorkerSessions
+
+if TYPE_CHECKING:
+    from ..agent.tools.base import Tool
 
 log = logging.getLogger(__name__)
 
@@ -237,14 +240,16 @@ class Sessions:
 
     # ---- start and stop -------------------------------------------------------------------------------------------------
 
-    async def recover(self) -> list[SessionId]:
+    async def recover(self, tools: "Mapping[str, Tool[Any]] | None" = None) -> list[SessionId]:
         """Bring each session that a previous server left behind to a legal state: idle, or still waiting for a person. Returns those
-        in which something was closed."""
+        in which something was closed. ``tools``: those that its turns had, which tell what became of their calls; ``None``: the
+        agent's own."""
         left = await self.around.store.unfinished()
         if not left:
             return []
         # Imported here: it loads every tool, and most servers find nothing to settle.
         from ..agent.recovery import settle
+        from ..agent.tools.registry import TOOLS
 
         events: list[Event] = []
         for session_id in left:
@@ -252,7 +257,7 @@ class Sessions:
             summary = self.around.store.summary(session_id)
             if summary is None:
                 continue
-            closing = await settle(stored, self.around.root / summary.space_root)
+            closing = await settle(stored, self.around.root / summary.space_root, TOOLS if tools is None else tools)
             events += closing
         await self.around.store.append(events)
         for session_id in left:
