@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import msgspec
+
+from ..records import JSON
 from .commands import checks_only, code_may_write, code_waits, looks_only, waits
 
 Nature = Literal["look", "check", "wait", "edit", "effect"]
@@ -24,6 +27,22 @@ _TIME = re.compile(
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?|\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b|"
     r"\b\d+(?:\.\d+)?\s?(?:ms|µs|us|ns|s|sec|secs|seconds|min|minutes)\b|0x[0-9a-fA-F]+|/tmp/\S+"
 )
+
+
+DESCRIBING = frozenset({"explanation", "description", "reason", "reasoning", "why", "thought", "comment"})
+"""Arguments that only describe a call; they neither make it another one nor are they wrong."""
+
+_canonical = msgspec.json.Encoder(order="sorted").encode
+
+
+def without_descriptions(arguments: Mapping[str, Any]) -> JSON:
+    """The arguments that say what to do."""
+    return {name: value for name, value in arguments.items() if name not in DESCRIBING}
+
+
+def call_key(tool: str, arguments: Mapping[str, Any]) -> str:
+    """Equal for two calls that ask for the same: order of keys and descriptions do not matter."""
+    return f"{tool} {_canonical(without_descriptions(arguments)).decode()}"
 
 
 def nature_of(tool: str, arguments: Mapping[str, Any]) -> Nature:

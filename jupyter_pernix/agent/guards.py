@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
-
 from ..events import ApprovalResolved, ContextCompacted, Stored, ToolCallFinished, ToolCallRequested
 from ..ids import CallId, StepId, TurnId
 from ..records import JSON
 from .circling import (
+    DESCRIBING,
     LONGEST_ROUND,
     Call,
     Complaints,
@@ -23,6 +22,7 @@ from .circling import (
     Record,
     Searches,
     Stale,
+    call_key,
     fingerprint,
     form_of,
     nature_of,
@@ -30,13 +30,11 @@ from .circling import (
     request_of,
     rounds_of,
     search_of,
+    without_descriptions,
 )
 from .repetition import Repetition, promises
 
 __all__ = ["DESCRIBING", "UNCHANGED", "Guards", "Repetition", "call_key", "promises", "without_descriptions"]
-
-DESCRIBING = frozenset({"explanation", "description", "reason", "reasoning", "why", "thought", "comment"})
-"""Arguments that only describe a call; they neither make it another one nor are they wrong."""
 
 UNCHANGED = "nothing was written"
 """Part of the first line of an edit that succeeded without changing its file."""
@@ -48,8 +46,8 @@ NUDGE_AT = 3
 STUCK_AT = 5
 FAILURES_AT = 12
 _FAILING_REPLIES = 3
-_POLLS_AT = 10
-_WAITS_AT = 6
+_POLLS_AT = 30
+_WAITS_AT = 10
 _LOOKS_AT = 4
 _FAILED_AGAIN_AT = 3
 _ROUNDS_AT = 2
@@ -62,19 +60,7 @@ _STALE_AT = 3
 _STRIKES = 2
 _EXCERPT = 300
 
-_canonical = msgspec.json.Encoder(order="sorted").encode
-
 Keys = Callable[[str, JSON], str]
-
-
-def without_descriptions(arguments: Mapping[str, Any]) -> JSON:
-    """The arguments that say what to do."""
-    return {name: value for name, value in arguments.items() if name not in DESCRIBING}
-
-
-def call_key(tool: str, arguments: Mapping[str, Any]) -> str:
-    """Equal for two calls that ask for the same: order of keys and descriptions do not matter."""
-    return f"{tool} {_canonical(without_descriptions(arguments)).decode()}"
 
 
 @dataclass(kw_only=True)
@@ -88,6 +74,7 @@ class Guards:
     _failures: int = 0
     _reply: int = 0
     _nudged: int = -1
+    _told_at: int = 0
     _struck: int = -1
     _failing: set[int] = field(default_factory=set[int])
     _strikes: int = 0
@@ -161,6 +148,7 @@ class Guards:
         call = Call(form=form, tool=tool, arguments=arguments, nature=nature_of(tool, arguments), version=self._version)
         last = self._calls[-1] if self._calls else None
         self._in_a_row = self._counted() if last is not None and last.form == form else 1
+        self._told_at = 0 if self._in_a_row == 1 else self._told_at
         self._calls.append(call)
         self.rethink = ""
         found = self._circling(call)
@@ -213,8 +201,12 @@ class Guards:
             return None
         if call.nature == "wait" and count < (_POLLS_AT if varies else _WAITS_AT):
             return None
+        self._told_at = self._told_at or count
         what = f"the same call {count} times in a row"
-        known = f"this is {what}, and its result will not change.{self._known(call)}"
+        if call.nature == "wait" or (varies and call.tool == "read_file"):
+            known = f"this is {what}. Wait longer in one call, or finish and say how to go on."
+        else:
+            known = f"this is {what}, and its result will not change.{self._known(call)}"
         return Finding(model=known, person=f"The model asked for {what}: {call.name}.")
 
     def _failing_unchanged(self, call: Call) -> Finding | None:
@@ -382,7 +374,7 @@ class Guards:
         storm = self._stale.storm(_STALE_AT)
         if storm:
             return f"{storm} Stop that program, then say how to go on."
-        circles = self._strikes >= _STRIKES or (self._in_a_row >= STUCK_AT and self._calls[-1].refused)
+        circles = self._strikes >= _STRIKES or (self._told_at and self._in_a_row >= self._told_at + STUCK_AT - NUDGE_AT)
         if self._found is not None and circles:
             return f"{self._found.person} Say it in other words, or use another model."
         if self._failures >= FAILURES_AT and (not self._reply or len(self._failing) >= _FAILING_REPLIES):

@@ -84,6 +84,15 @@ def test_the_third_call_in_a_row_is_told_once_and_the_fifth_is_stuck() -> None:
     assert turn.guards.stuck.startswith("The model asked for the same call 5 times in a row: read_file(a.py).")
 
 
+def test_polling_without_end_is_told_and_then_ends_the_turn() -> None:
+    turn = Turn()
+    refused = [bool(turn.shell("sleep 30; tail -1 train.log", f"epoch {number}")) for number in range(31)]
+    assert (refused.index(True), turn.guards.stuck) == (29, "")
+    assert "Wait longer in one call" in turn.refusals[0]
+    turn.shell("sleep 30; tail -1 train.log")
+    assert turn.guards.stuck.startswith("The model asked for the same call 32 times in a row")
+
+
 def test_the_rethink_is_given_once_in_a_turn() -> None:
     turn = Turn()
     for path in ("a.py", "b.py"):
@@ -392,7 +401,7 @@ def _polls_a_file_that_changes(turn: Turn) -> None:
 
 
 def _polls_in_one_command(turn: Turn) -> None:
-    for number in range(9):
+    for number in range(25):
         turn.shell("sleep 30; tail -1 train.log", f"epoch {number}")
 
 
