@@ -87,7 +87,7 @@ export interface TurnPatch {
   text: string;
 }
 
-/** The turn is stored; `seq` is its `turn.submitted` event. */
+/** The turn is stored; `seq` is its `turn.submitted` event, or the change by which it goes on or got another text. */
 export interface TurnAccepted {
   turn_id: string;
   seq: number;
