@@ -143,8 +143,9 @@ def _names_of(arguments: type[Arguments]) -> tuple[frozenset[str], frozenset[str
     return frozenset(field.name for field in fields), frozenset(field.name for field in fields if not field.required)
 
 
+@cache
 def schema_of(arguments: type[Arguments]) -> JSON:
-    """JSON Schema of a flat struct, without references and titles."""
+    """JSON Schema of a flat struct, without references and titles; the same object each time, not to be changed."""
     _, definitions = msgspec.json.schema_components([arguments])
     whole = cast(JSON, definitions[arguments.__name__])
     properties: dict[str, Any] = whole["properties"]
