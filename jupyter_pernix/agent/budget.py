@@ -144,6 +144,7 @@ class Spending:
     earlier: Tally = field(default_factory=Tally)
     tally: Tally = field(default_factory=Tally)
     _last: int = 0
+    _last_cost: float = 0.0
     _lent: list[Spent] = field(default_factory=list[Spent])
 
     @classmethod
@@ -178,7 +179,7 @@ class Spending:
         """Count one request. An endpoint that reports no usage is counted by four bytes a token."""
         tokens = counted(usage, prompt_bytes)
         if act:
-            self._last = tokens
+            self._last, self._last_cost = tokens, cost or 0.0
         self.tally.request(usage, tokens=tokens, cost=cost, act=act)
 
     def changed(self, change: FileChange) -> None:
@@ -192,7 +193,7 @@ class Spending:
 
     def next_step(self, now: float, *, tokens: int = 0, cost: float | None = None) -> Exceeded | None:
         """``None`` if another step may be made. It is expected to use ``tokens`` and ``cost``, and at least as much as the last one."""
-        found = self._rounds() or self._tokens(max(tokens, self._last)) or self._cost(cost or 0.0)
+        found = self._rounds() or self._tokens(max(tokens, self._last)) or self._cost(max(cost or 0.0, self._last_cost))
         return found or self.next_call(now)
 
     def next_request(self, now: float, *, tokens: int = 0, cost: float | None = None) -> Exceeded | None:

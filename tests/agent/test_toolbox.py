@@ -131,3 +131,12 @@ async def test_only_a_session_of_its_own_can_delegate(tmp_path: Path, is_worker:
     model = await say(acting, answer(), tools=dict(TOOLS))
 
     assert ("delegate" in model.tools) is not is_worker
+
+
+async def test_a_damaged_list_of_tools_is_made_anew(acting: Acting) -> None:
+    await say(acting, answer(), tools=dict(TOOLS))
+    (acting.root / "side" / "tools.json").write_text('[{"name":')
+    model = await say(acting, answer(), tools=dict(TOOLS))
+
+    assert "read_file" in model.tools
+    assert acting.host.view.turns[-1].code == "answered"
