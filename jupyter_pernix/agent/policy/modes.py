@@ -20,6 +20,8 @@ VERDICTS: dict[Mode, dict[Action, Verdict]] = {
     "auto": {"read": "allow", "write": "allow", "execute": "allow", "shell": "allow", "none": "allow"},
 }
 
+_BY_NAME: Mapping[str, Mapping[str, Verdict]] = {mode: {**verdicts} for mode, verdicts in VERDICTS.items()}
+
 _DOES: Mapping[str, str] = {
     "read": "reads files",
     "write": "changes files",
@@ -31,8 +33,7 @@ _DOES: Mapping[str, str] = {
 
 def verdict(mode: str, action: str) -> Verdict:
     """The table's entry; ``refuse`` for what it does not know."""
-    table: Mapping[str, Mapping[str, Verdict]] = {row: {**verdicts} for row, verdicts in VERDICTS.items()}
-    return table.get(mode, {}).get(action, "refuse")
+    return _BY_NAME.get(mode, {}).get(action, "refuse")
 
 
 def refusal(mode: str, action: str) -> str:
