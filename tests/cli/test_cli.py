@@ -329,3 +329,38 @@ def test_a_server_that_another_command_is_busy_with_is_left_running(
     assert found.info()["busy"] == 1
     found.cancel(session["session_id"], turn["turn_id"])
     os.kill(found.address.pid, signal.SIGTERM)
+
+
+def test_a_limit_that_is_given_ends_the_turn_with_its_code(lab: Lab, script: Any):
+    script(*({"text": f"Look {n}.", **call("read_file", path=f"{n}.txt")} for n in range(6)))
+    done = pernix(lab, "run", "Look at everything", "--max-rounds", "2")
+    assert done.returncode == 7, done.stderr
+    view = lab.client().session(session_of(done.stderr))
+    assert (view["turns"][0]["code"], len(view["turns"][0]["steps"])) == ("budget_rounds", 2)
+    submitted = [event for event in lab.client().past_events(view["session_id"]) if event["type"] == "turn.submitted"]
+    assert submitted[0]["budget"]["rounds"] == 2
+    assert submitted[0]["budget"]["seconds"] == 3600.0, "the other limits are as in the settings"
+    assert pernix(lab, "run", "x", "--max-rounds", "0").returncode == 2
+
+
+def test_a_turn_is_paused_resumed_and_made_shorter_from_outside(lab: Lab, script: Any):
+    script({"text": "First.", **call("run_shell", command="true")}, {"text": "Second."})
+    client = lab.client()
+    session_id = client.create_session(mode="edit", title="Held")["session_id"]
+    assert "nothing to pause" in pernix(lab, "pause", session_id).stderr
+    client.submit(session_id, "two steps", origin="api", can_ask=True)
+    wait_event(client, session_id, "session.state_changed", after="awaiting_user")
+    paused = pernix(lab, "pause", session_id[:-2])
+    assert (paused.returncode, f"jupyter pernix resume {session_id}" in paused.stdout) == (0, True)
+    (question,) = client.approvals(session_id)
+    client.answer(question["approval_id"], "allow_once")
+    wait_event(client, session_id, "session.state_changed", after="paused")
+    resumed = pernix(lab, "resume", session_id)
+    assert (resumed.returncode, resumed.stdout) == (0, "Second.\n")
+    assert "nothing to go on with" in pernix(lab, "resume", session_id).stderr
+    compacted = pernix(lab, "compact", session_id)
+    assert compacted.returncode == 0
+    assert "shorter" in compacted.stdout + compacted.stderr or "nothing" in compacted.stdout + compacted.stderr
+    assert "nothing is running" in pernix(lab, "stop", session_id).stderr
+    shown = pernix(lab, "show", session_id).stdout
+    assert "Second." in shown

@@ -45,7 +45,7 @@ JOBS: dict[str, list[dict[str, Any]]] = {
     ],
     "have a worker": [{"tool_calls": [call("delegate", title="Part", task="be silent")]}, {"text": "Done."}],
     "be deaf": [{"tool_calls": [call("run_code", code=STUBBORN)]}, {"text": "Done."}],
-    "talk": [{"text": "word " * 600}],
+    "talk": [{"text": " ".join(f"word{number}" for number in range(500))}],
     "Say hello": [{"text": "Hello from the scripted model."}],
 }
 
@@ -83,7 +83,9 @@ def _idle(client: "Client", session_id: str) -> None:
 
 def _pause_asked(client: "Client", session_id: str) -> None:
     client.submit(session_id, "be silent", origin="api", can_ask=True)
-    reach(client, session_id, "processing")
+    for message in client.events(0, session_id):
+        if message.data.get("type") == "step.started":
+            break  # from now on it waits for the model, and a pause for the end of that
     client.pause(session_id)
     reach(client, session_id, "pause_requested")
 
