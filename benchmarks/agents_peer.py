@@ -188,8 +188,9 @@ async def _work(data: Path, root: Path) -> dict[str, object]:
 
 
 async def _once(endpoint: Endpoint, store: EventStore, around: Surroundings, session_id: SessionId) -> None:
-    """What a process does once, however many turns follow: it connects to nothing, and reads the schema of notebooks."""
+    """What a process does once, however many turns follow: make the client and the tools' schemas, read the schema of notebooks."""
     assert endpoint.client
+    assert all(tool.spec for tool in OFFERED.values())
     log = await store.events(session_id)
     await anyio.to_thread.run_sync(around.write_record, session_id, log, FOLDER / "once.ipynb")
 
