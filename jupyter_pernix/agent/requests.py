@@ -8,6 +8,7 @@ import re
 
 _FLAGS = re.IGNORECASE
 _LONGEST = 20_000
+_LONGEST_SENTENCE = 300
 
 _CHANGE_EN = (
     r"fix|repair|change|modify|edit|add|append|insert|remove|delete|drop|rename|move|replace|swap|update|upgrade|downgrade|bump|"
@@ -174,7 +175,7 @@ def is_change(text: str, previous: str = "") -> bool:
     """Whether the user asks for something to be changed, made or removed. ``previous``: the message before this one; a follow-up
     is read with it, and "do it" after "how would you fix this?" asks for the fix."""
     plain = _without_quotes(text)[:_LONGEST]
-    if _NO.match(plain) and not _IMPERATIVE_EN.search(plain):
+    if _NO.match(plain) and not _IMPERATIVE_EN.search(plain[:_LONGEST_SENTENCE]):
         return False
     if is_follow_up(text):
         return _may_be_meant(previous)
@@ -191,6 +192,7 @@ def is_change(text: str, previous: str = "") -> bool:
 
 
 def _may_be_meant(previous: str) -> bool:
+    previous = previous[:_LONGEST]
     if not previous.strip() or _NO_CHANGE.search(previous):
         return False
     return _asks_for_change(_without_quotes(previous)) or _STRONG_CHANGE.search(_without_quotes(previous)) is not None

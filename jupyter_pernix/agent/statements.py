@@ -24,12 +24,13 @@ class Statement:
 
 _I = re.IGNORECASE
 _LONGEST = 20_000
+_LONGEST_SENTENCE = 600
 
 # ---- clauses ------------------------------------------------------------------------------------------------------------
 
 _CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|<details>.*?(?:</details>|\Z)", re.DOTALL)
 _QUOTED_LINE = re.compile(r"(?m)^\s*>.*$")
-_QUOTES = re.compile(r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”|„[^“”\n]{0,300}[“”]|«[^»\n]{0,300}»|‘[^’\n]{2,300}’")
+_QUOTES = re.compile(r"\"[^\"\n]{0,120}\"|“[^”\n]{0,120}”|„[^“”\n]{0,120}[“”]|«[^»\n]{0,120}»|‘[^’\n]{2,120}’")
 _FILE_IN_QUOTES = re.compile(r"\A[\"“„«‘]([\w./-]+\.\w{1,6})[\"”“»’]\Z")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 _SPLIT = re.compile(
@@ -99,7 +100,7 @@ def _clauses(text: str) -> Iterator[_Clause]:
     for sentence in _SENTENCE.split(plain):
         if _UNCHECKED_BOX.match(sentence):
             continue
-        body = _LIST_MARK.sub("", sentence).strip()
+        body = _LIST_MARK.sub("", sentence[:_LONGEST_SENTENCE]).strip()
         if not body or body.endswith(("?", "?)")) or _CONDITION.match(body):
             continue
         lead = ""

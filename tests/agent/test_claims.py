@@ -34,7 +34,19 @@ def test_a_reply_is_corrected_by_facts_and_only_then(case: dict[str, Any]) -> No
     assert all(said in sentence for said, sentence in zip(case["says"], found, strict=True)), found
 
 
-@pytest.mark.parametrize("line", ["I fixed `a.py`, and the tests pass. ", "a " * 20, "I I I I ", "(((( `a.py` "])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I fixed `a.py`, and the tests pass. ",
+        "a " * 20,
+        "I I I I ",
+        "(((( `a.py` ",
+        "the the ",
+        "a.b.c.d/",
+        "habe ich ",
+        "“a",
+    ],
+)
 def test_a_long_reply_is_read_quickly(line: str) -> None:
     assert len(corrections(line * (100_000 // len(line)), world_of("edited").ledger, TURN)) <= 6
 
