@@ -196,8 +196,9 @@ async def _once(endpoint: Endpoint, store: EventStore, around: Surroundings, ses
 
 
 async def _listen(listener: Any) -> None:
-    while await listener.frames():
-        pass
+    while not listener.cut:
+        await listener.wait()
+        listener.take()
 
 
 def main() -> None:

@@ -2,14 +2,19 @@
 
 Rules:
 
-* A frame is encoded once, however many listen.
-* A listener's queue is bounded; one that does not keep up is cut, and reads again from the last ``seq`` it has seen.
+* A message is encoded once and joined with its neighbours once, however many listen: listeners with the same filter share one
+  queue, each has a place in it, and those at the same place are given the same bytes.
+* A listener is told at most once in ``PAUSE_SECONDS`` that something waits, and at once when it has been quiet; what comes between
+  goes out together.
+* One that is ``QUEUE_BYTES`` behind is cut. What it has not got is in the store, above ``seen``.
 * The bus remembers the text that is being written now, so that a new listener starts with all of it (``offset`` 0) and then gets
   what follows. The text is forgotten once its stored event has passed by.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import asyncio
+import logging
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -30,32 +35,89 @@ from ..events import (
 )
 from ..ids import SessionId, StepId
 
-QUEUE_FRAMES = 20_000
-QUEUE_BYTES = 16 * 1024 * 1024
+log = logging.getLogger(__name__)
+
+PAUSE_SECONDS = 0.005
+QUEUE_BYTES = 1024 * 1024
+CHUNK_BYTES = 64 * 1024
+"""A chunk ends with the message that fills it; so much, or one message, is what a listener has in hand."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """One message to a listener: a stored event (``seq``), or a delta (``seq`` is ``None``), as JSON."""
+def event_message(seq: int, data: bytes) -> bytes:
+    """A stored event as server-sent event."""
+    return b"id: %d\nevent: pernix\ndata: %b\n\n" % (seq, data)
 
-    seq: int | None
-    session_id: SessionId
-    data: bytes
+
+def delta_message(data: bytes) -> bytes:
+    """A delta as server-sent event: it has no id."""
+    return b"event: delta\ndata: %b\n\n" % data
+
+
+class _Queue:
+    """What listeners with one filter wait for. Places are counted from the first message there ever was."""
+
+    def __init__(self) -> None:
+        self.listeners: dict[Subscription, None] = {}
+        self.end = 0
+        """The place of the next message."""
+        self.size = 0
+        """Bytes of all messages there ever were."""
+        self._first = 0
+        self._messages: list[bytes] = []
+        self._sizes: list[int] = []
+        self._marks: list[int] = []
+        self._last: tuple[int, int, bytes] | None = None
+
+    def add(self, message: bytes, mark: int) -> None:
+        """``mark``: the last ``seq`` that has passed, with this message."""
+        self.end += 1
+        self.size += len(message)
+        self._messages.append(message)
+        self._sizes.append(self.size)
+        self._marks.append(mark)
+
+    def chunk(self, place: int) -> tuple[int, bytes]:
+        """Messages that wait at a place, joined, and the place behind them; there must be something."""
+        if self._last is None or self._last[0] != place:
+            low = place - self._first
+            before = self._sizes[low] - len(self._messages[low])
+            high = bisect_left(self._sizes, before + CHUNK_BYTES, lo=low) + 1
+            messages = self._messages[low:high]
+            self._last = place, place + len(messages), b"".join(messages)
+        return self._last[1], self._last[2]
+
+    def at(self, place: int) -> tuple[int, int]:
+        """The mark of the message before this place, and the size up to there; the message must be one that is kept."""
+        index = place - self._first - 1
+        return self._marks[index], self._sizes[index]
+
+    def trim(self) -> None:
+        """Forget what all have got."""
+        done = min((listener.place for listener in self.listeners), default=self.end) - self._first
+        if done:
+            self._first += done
+            del self._messages[:done], self._sizes[:done], self._marks[:done]
+            self._last = None
 
 
 class Subscription:
-    """One listener's queue; made by ``Bus.subscribe``, used as a context manager."""
+    """One listener; made by ``Bus.subscribe``, used as a context manager."""
 
-    def __init__(self, bus: "Bus", session_id: SessionId | None, *, start: int, frames: Iterable[Frame]) -> None:
-        self.start = start
-        """Last ``seq`` that was published before this subscription; everything after it comes through the queue."""
+    def __init__(self, bus: "Bus", session_id: SessionId | None, queue: _Queue, *, start: int, texts: bytes) -> None:
+        self.start = self.seen = start
+        """``start``: the last ``seq`` that was published before; everything after it comes. ``seen``: the last one that was taken."""
         self.cut = False
-        """It fell behind, or the bus closed: no frame follows."""
+        """It fell behind, it was ended, or the bus closed: nothing follows."""
+        self.fell_behind = False
         self.session_id = session_id
+        self.place = queue.end
+        self.ready: Callable[[], None] = self._wake
+        """Called when there is something to ``take``, or the subscription was cut; until it is replaced, it wakes ``wait``."""
         self._bus = bus
-        self._frames = list(frames)
-        self._bytes = sum(len(frame.data) for frame in self._frames)
-        self._wake = anyio.Event()
+        self._queue = queue
+        self._taken = queue.size
+        self._texts = texts
+        self._changed = anyio.Event()
 
     def __enter__(self) -> Self:
         return self
@@ -65,34 +127,49 @@ class Subscription:
     ) -> None:
         self._bus.leave(self)
 
-    async def frames(self) -> list[Frame]:
-        """All that waits, at least one frame; an empty list once the subscription is cut."""
-        if not self._frames and not self.cut:
-            await self._wake.wait()
-        self._wake = anyio.Event()
-        frames, self._frames, self._bytes = self._frames, [], 0
-        return frames
+    @property
+    def behind(self) -> int:
+        """Bytes that wait for it in the queue."""
+        return self._queue.size - self._taken
 
-    def push(self, frame: Frame) -> None:
-        """For the bus."""
-        self._frames.append(frame)
-        self._bytes += len(frame.data)
-        if len(self._frames) > QUEUE_FRAMES or self._bytes > QUEUE_BYTES:
-            self.end()
-        self._wake.set()
+    def take(self) -> bytes:
+        """What comes next, whole messages; empty: nothing waits, or it was cut."""
+        if self.cut:
+            return b""
+        if self._texts:
+            texts, self._texts = self._texts, b""
+            return texts
+        if self.place == self._queue.end:
+            return b""
+        self.place, chunk = self._queue.chunk(self.place)
+        self.seen, self._taken = self._queue.at(self.place)
+        return chunk
+
+    async def wait(self) -> None:
+        """Until there is something to take, or it was cut."""
+        while not (self.cut or self._texts or self.place != self._queue.end):
+            self._changed = anyio.Event()
+            await self._changed.wait()
 
     def end(self) -> None:
         """Cut it: what waits is dropped."""
-        self.cut = True
-        self._frames, self._bytes = [], 0
-        self._wake.set()
+        if not self.cut:
+            self.cut = True
+            self._bus.leave(self)
+            self.ready()
 
+    def silence(self) -> None:
+        """Call what is to be told no more."""
+        self.ready = self._wake
 
-_Key = tuple[SessionId, StepId, str]
+    def _wake(self) -> None:
+        self._changed.set()
 
 
 class _Text:
     """What has been written so far of one message, thought or call."""
+
+    _MOST_CHUNKS = 256
 
     def __init__(self, delta: Delta) -> None:
         self._last = delta
@@ -104,6 +181,8 @@ class _Text:
         if delta.offset != self._length:
             # Started afresh or overlapping: what is kept ends where the new piece begins.
             self._chunks = ["".join(self._chunks)[: delta.offset]]
+        elif len(self._chunks) == self._MOST_CHUNKS:
+            self._chunks = ["".join(self._chunks)]
         self._chunks.append(delta.text)
         self._length = delta.offset + len(delta.text)
         self._last = delta
@@ -131,6 +210,49 @@ class _Text:
                 return ToolCallDelta(**common, index=last.index, tool=last.tool)
 
 
+class _Texts:
+    """The texts that are being written now."""
+
+    def __init__(self) -> None:
+        self._of: dict[SessionId, dict[tuple[StepId, str], _Text]] = {}
+
+    def add(self, delta: Delta) -> None:
+        texts = self._of.setdefault(delta.session_id, {})
+        key = delta.step_id, _kind(delta)
+        text = texts.get(key)
+        if text is None:
+            texts[key] = _Text(delta)
+        else:
+            text.add(delta)
+
+    def whole(self, session_id: SessionId | None) -> list[Delta]:
+        """One delta from offset 0 for each text of this session, or of all."""
+        sessions = self._of.values() if session_id is None else [self._of.get(session_id, {})]
+        return [text.whole() for texts in sessions for text in texts.values()]
+
+    def forget(self, stored: Stored) -> None:
+        """Those that this event holds or ends."""
+        event = stored.event
+        texts = self._of.get(event.session_id)
+        if texts is None:
+            return
+        match event:
+            case MessageCompleted():
+                texts.pop((event.step_id, "message"), None)
+            case ThoughtCompleted():
+                texts.pop((event.step_id, "thought"), None)
+            case StepFinished():
+                for key in [key for key in texts if key[0] == event.step_id]:
+                    del texts[key]
+            case TurnFinished():
+                for key in [key for key, text in texts.items() if text.turn_id == event.turn_id]:
+                    del texts[key]
+            case _:
+                pass
+        if not texts:
+            del self._of[event.session_id]
+
+
 def _kind(delta: Delta) -> str:
     match delta:
         case MessageDelta():
@@ -146,79 +268,94 @@ class Bus:
 
     def __init__(self, last_seq: int = 0) -> None:
         self.last_seq = last_seq
-        self._subscriptions: dict[Subscription, None] = {}
-        self._texts: dict[_Key, _Text] = {}
-        self._closed = False
+        self.closed = False
+        self._queues: dict[SessionId | None, _Queue] = {}
+        self._fresh: dict[_Queue, None] = {}
+        self._texts = _Texts()
+        self._timer: asyncio.Handle | None = None
+        self._quiet_from = 0.0
 
     def subscribe(self, session_id: SessionId | None = None) -> Subscription:
-        """Listen to one session, or to all. The queue begins with one delta from offset 0 for each text being written now."""
-        texts = [
-            text.whole() for (owner, _, _), text in self._texts.items() if session_id is None or owner == session_id
-        ]
-        frames = [Frame(None, delta.session_id, encode_delta(delta)) for delta in texts]
-        subscription = Subscription(self, session_id, start=self.last_seq, frames=frames)
-        if self._closed:
+        """Listen to one session, or to all. It begins with one delta from offset 0 for each text being written now."""
+        texts = b"".join(delta_message(encode_delta(delta)) for delta in self._texts.whole(session_id))
+        queue = self._queues.setdefault(session_id, _Queue()) if not self.closed else _Queue()
+        subscription = Subscription(self, session_id, queue, start=self.last_seq, texts=texts)
+        queue.listeners[subscription] = None
+        if self.closed:
             subscription.end()
-        else:
-            self._subscriptions[subscription] = None
         return subscription
 
     def leave(self, subscription: Subscription) -> None:
-        self._subscriptions.pop(subscription, None)
+        queue = self._queues.get(subscription.session_id)
+        if queue is not None:
+            queue.listeners.pop(subscription, None)
+            if not queue.listeners:
+                del self._queues[subscription.session_id]
 
     @property
     def subscriptions(self) -> list[Subscription]:
         """Who listens now."""
-        return list(self._subscriptions)
+        return [listener for queue in self._queues.values() for listener in queue.listeners]
 
     def listeners(self, session_id: SessionId) -> int:
         """How many listen to this session alone."""
-        return sum(subscription.session_id == session_id for subscription in self._subscriptions)
+        queue = self._queues.get(session_id)
+        return len(queue.listeners) if queue is not None else 0
 
     def publish(self, group: Sequence[Stored]) -> None:
         """Hand on committed events, in order of ``seq``."""
         for stored in group:
             self.last_seq = stored.seq
-            self._forget(stored)
-            if self._subscriptions:
-                self._send(Frame(stored.seq, stored.event.session_id, encode_stored(stored)))
+            self._texts.forget(stored)
+            queues = self._queues_of(stored.event.session_id)
+            if queues:
+                self._add(queues, event_message(stored.seq, encode_stored(stored)))
 
     def pass_on(self, delta: Delta) -> None:
-        key = (delta.session_id, delta.step_id, _kind(delta))
-        text = self._texts.get(key)
-        if text is None:
-            self._texts[key] = _Text(delta)
-        else:
-            text.add(delta)
-        if self._subscriptions:
-            self._send(Frame(None, delta.session_id, encode_delta(delta)))
+        self._texts.add(delta)
+        queues = self._queues_of(delta.session_id)
+        if queues:
+            self._add(queues, delta_message(encode_delta(delta)))
 
     def close(self) -> None:
-        """Cut all listeners, now and later."""
-        self._closed = True
-        for subscription in list(self._subscriptions):
+        """Cut all listeners, now and later; they are offered what waits first."""
+        self._tell()
+        self.closed = True
+        for subscription in self.subscriptions:
             subscription.end()
-        self._subscriptions.clear()
 
-    def _send(self, frame: Frame) -> None:
-        for subscription in list(self._subscriptions):
-            if subscription.session_id is None or subscription.session_id == frame.session_id:
-                subscription.push(frame)
-                if subscription.cut:
-                    self.leave(subscription)
+    def _queues_of(self, session_id: SessionId) -> list[_Queue]:
+        found = (self._queues.get(None), self._queues.get(session_id)) if self._queues else ()
+        return [queue for queue in found if queue is not None]
 
-    def _forget(self, stored: Stored) -> None:
-        event = stored.event
-        match event:
-            case MessageCompleted():
-                self._texts.pop((event.session_id, event.step_id, "message"), None)
-            case ThoughtCompleted():
-                self._texts.pop((event.session_id, event.step_id, "thought"), None)
-            case StepFinished():
-                for key in [key for key in self._texts if key[:2] == (event.session_id, event.step_id)]:
-                    del self._texts[key]
-            case TurnFinished():
-                for key in [key for key, text in self._texts.items() if text.turn_id == event.turn_id]:
-                    del self._texts[key]
-            case _:
-                pass
+    def _add(self, queues: list[_Queue], message: bytes) -> None:
+        for queue in queues:
+            queue.add(message, self.last_seq)
+            self._fresh[queue] = None
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            wait = self._quiet_from - loop.time()
+            self._timer = loop.call_later(wait, self._tell) if wait > 0 else loop.call_soon(self._tell)
+
+    def _tell(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        fresh, self._fresh = self._fresh, {}
+        for queue in fresh:
+            for listener in list(queue.listeners):
+                self._offer(listener)
+            queue.trim()
+        if fresh:
+            self._quiet_from = asyncio.get_running_loop().time() + PAUSE_SECONDS
+
+    def _offer(self, listener: Subscription) -> None:
+        try:
+            listener.ready()
+        except Exception:  # The edge between listeners: what is wrong with one must not reach the others.
+            log.exception("a listener failed and is cut")
+            listener.silence()
+            listener.end()
+        if listener.behind > QUEUE_BYTES:
+            listener.fell_behind = True
+            listener.end()

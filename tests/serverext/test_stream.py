@@ -2,15 +2,20 @@
 
 import asyncio
 import json
+import re
+import socket
+from contextlib import suppress
+from functools import partial
 
 import anyio
 import anyio.lowlevel
 import pytest
 
-from jupyter_pernix.events import decode_stored
+from jupyter_pernix.events import ProblemNoticed, decode_stored
 from jupyter_pernix.fold import SessionFold
 from jupyter_pernix.ids import SessionId
 from jupyter_pernix.serverext import bus as bus_module
+from jupyter_pernix.serverext.bus import Subscription
 from jupyter_pernix.serverext.handlers import stream as stream_module
 
 from .carrying import Told, Turn, echo
@@ -177,6 +182,130 @@ async def test_a_reader_that_does_not_read_is_cut_and_does_not_grow_the_server(
             await server.wait_idle(session)
             assert slow.cut
         writer.close()
+
+
+class Slow:
+    """A client by hand, which takes what the test lets it take; the kernel keeps little for it."""
+
+    async def open(self, server: Served, query: str) -> None:
+        self._socket = socket.socket()
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
+        self._socket.setblocking(False)
+        loop = asyncio.get_running_loop()
+        await loop.sock_connect(self._socket, ("127.0.0.1", server.app.port))
+        path = server.url.partition(f":{server.app.port}")[2]
+        request = f"GET {path}/stream?{query} HTTP/1.0\r\nHost: 127.0.0.1\r\nAuthorization: token {TOKEN}\r\n\r\n"
+        await loop.sock_sendall(self._socket, request.encode())
+
+    async def read_until(self, mark: bytes) -> bytes:
+        """Everything up to the piece with ``mark``; or all, if the server ends it before."""
+        read = b""
+        with anyio.fail_after(30):
+            while mark not in read[-1_000_000:] and (
+                piece := await asyncio.get_running_loop().sock_recv(self._socket, 65536)
+            ):
+                read += piece
+        return read
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def buffered(subscription: Subscription) -> int:
+    """Bytes that the server keeps for a listener: what waits, and what the socket has not taken."""
+    handler = getattr(subscription.ready, "__self__", None)
+    assert isinstance(handler, stream_module.StreamHandler)
+    return subscription.behind + len(handler.request.connection.stream._write_buffer)  # type: ignore[union-attr]
+
+
+def noticed(session: str, text: str) -> ProblemNoticed:
+    return ProblemNoticed(session_id=SessionId(session), turn_id=None, text=text)
+
+
+def ids(text: bytes) -> list[int]:
+    return [int(one) for one in re.findall(rb"^id: (\d+)$", text, re.MULTILINE)]
+
+
+async def test_one_that_falls_behind_costs_little_and_gets_everything_from_the_store_later(serve: Serve) -> None:
+    async with serve(carry=Told(echo)) as server:
+        session = await server.new_session()
+        runtime = await server.extension.runtime()
+        slow, good = Slow(), Slow()
+        try:
+            read: dict[Slow, bytes] = {}
+            for client in (slow, good):
+                await client.open(server, "after=0")
+                read[client] = await client.read_until(b"id: 1\n")
+            with anyio.fail_after(20):
+                while len(runtime.bus.subscriptions) < 2 or not all(map(follows, runtime.bus.subscriptions)):
+                    await anyio.lowlevel.checkpoint()
+            first = runtime.bus.subscriptions[0]
+            most = 0
+            for number in range(2, 82):
+                await runtime.store.append([noticed(session, "x" * 100_000)])
+                read[good] += await good.read_until(b"id: %d\n" % number)
+                if not first.cut:
+                    most = max(most, buffered(first))
+            assert (first.cut, first.fell_behind) == (True, True)
+            assert most < 2_000_000
+            read[slow] += await slow.read_until(b"id: 81\n")
+            assert {client: ids(text) for client, text in read.items()} == {key: list(range(1, 82)) for key in read}
+        finally:
+            slow.close()
+            good.close()
+
+
+def follows(subscription: Subscription) -> bool:
+    return isinstance(getattr(subscription.ready, "__self__", None), stream_module.StreamHandler)
+
+
+async def test_one_that_never_reads_is_ended(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_module, "STALLED_SECONDS", 0.2)
+    async with serve(carry=Told(echo)) as server:
+        session = await server.new_session()
+        runtime = await server.extension.runtime()
+        slow = Slow()
+        try:
+            await slow.open(server, "")
+            await slow.read_until(b"hello")
+            with anyio.fail_after(20):
+                while not runtime.bus.subscriptions:
+                    await anyio.lowlevel.checkpoint()
+                for _ in range(80):
+                    await runtime.store.append([noticed(session, "x" * 100_000)])
+                while runtime.bus.subscriptions:
+                    await anyio.lowlevel.checkpoint()
+            with suppress(ConnectionError):
+                assert ids(await slow.read_until(b"never")) != list(range(2, 82))
+        finally:
+            slow.close()
+
+
+async def test_one_that_comes_back_anywhere_while_events_come_gets_each_once_in_order(serve: Serve) -> None:
+    last = 400
+    async with serve(carry=Told(echo)) as server:
+        sessions = [await server.new_session() for _ in range(10)]
+        store = (await server.extension.runtime()).store
+
+        async def work(session: str) -> None:
+            for _ in range((last - len(sessions)) // len(sessions)):
+                await store.append([noticed(session, "x" * 2000)])
+
+        async def follow(*, leave_after: int) -> None:
+            seen: list[int] = []
+            while not seen or seen[-1] < last:
+                headers = {"Last-Event-ID": str(seen[-1])} if seen else None
+                came = [one.id for one in await take(server, leave_after + 1, headers=headers, after=0)]
+                seen += [one for one in came if one is not None]
+            assert seen == list(range(1, len(seen) + 1))
+
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as group:
+                for session in sessions:
+                    group.start_soon(work, session)
+                # 400 is a multiple of each, so that each ends where the log does.
+                for leave_after in (8, 50, 200):
+                    group.start_soon(partial(follow, leave_after=leave_after))
 
 
 async def test_a_stopping_server_ends_its_streams_after_the_last_event(serve: Serve) -> None:
