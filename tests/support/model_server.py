@@ -580,7 +580,7 @@ class Conn:
             "prompt_bytes": len(prompt),
             "prev_bytes": None if prev is None else len(prev),
             "prefix_bytes": pfx,
-            "reply_kept": None if not c.last_reply else max(0, pfx - len(prev)) / len(c.last_reply),
+            "reply_kept": None if prev is None or not c.last_reply else max(0, pfx - len(prev)) / len(c.last_reply),
             "gap_ms": None if c.last_done is None else (t_in - c.last_done) * 1e3,
             "fault": fault and fault["kind"],
         }
