@@ -80,3 +80,26 @@ def test_a_question_shows_the_code_as_it_is():
     view.flush()
     assert screen.plain == ["Run this code?\n\n    for x in y:\n        print('```<b>')"]
     assert screen.displays[0]["text/markdown"].endswith("````\nfor x in y:\n    print('```<b>')\n````")
+
+
+def test_what_the_host_says_against_an_answer_stands_before_it() -> None:
+    screen = Screen()
+    view = CellView(screen, live=True)
+    view.delta("s1", 0, "Done.")
+    view.flush()
+    view.message("s1", "Done.", ["No file\nwas <b>changed</b>."])
+    view.flush()
+    assert screen.plain == ["! No file was <b>changed</b>.\nDone."]
+    markdown = screen.displays[0]["text/markdown"]
+    assert markdown.index("Correction") < markdown.index("Done.")
+    assert "<b>" not in markdown
+
+
+def test_a_plan_is_shown_once_and_brought_up_to_date() -> None:
+    screen = Screen()
+    view = CellView(screen, live=True)
+    view.plan("Count, then mend", [("Count", "pending"), ("Mend", "pending")])
+    view.flush()
+    view.plan("Count, then mend", [("Count", "completed"), ("Mend", "in_progress")])
+    view.flush()
+    assert screen.plain == ["Plan: Count, then mend\n  ✓ Count\n  ▸ Mend"]
