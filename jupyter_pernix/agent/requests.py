@@ -200,7 +200,7 @@ def _may_be_meant(previous: str) -> bool:
 
 def _asks_for_change(text: str) -> bool:
     return any(
-        _sentence_asks(sentence.strip())
+        _sentence_asks(sentence.strip()[:_LONGEST_SENTENCE])
         for sentence in re.findall(r"[^.!?\n]*(?:\.(?=\w)[^.!?\n]*)*[.!?\n]?", text)
         if sentence.strip()
     )
