@@ -24,6 +24,9 @@ from .conversation import Conversation
 from .history import MISSING_RESULT
 from .parts import ToolSpec
 
+SAME_RESULT = "(the same result as before; use it, or finish)"
+
+_SHORT_RESULT = 80
 _encode = msgspec.json.Encoder().encode
 
 
@@ -42,6 +45,7 @@ class ActionHistory:
         self._request = ""
         self._pending: dict[str, tuple[str, JSON]] = {}
         self._actions: list[tuple[str, str]] = []
+        self._results: set[str] = set()
 
     @property
     def size(self) -> int:
@@ -111,7 +115,10 @@ class ActionHistory:
         else:
             self._add("assistant", action_text(name, arguments))
         self._actions.append((name, action_text(name, arguments)))
-        self._add("user", f"Result of {name}:\n{shown_result(name, result, limit=self._longest_result)}")
+        known = len(result) > _SHORT_RESULT and result in self._results
+        shown = SAME_RESULT if known else shown_result(name, result, limit=self._longest_result)
+        self._results.add(result)
+        self._add("user", f"Result of {name}:\n{shown}")
 
     def _add(self, role: str, content: str) -> None:
         if self.encoded:

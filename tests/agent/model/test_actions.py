@@ -4,13 +4,13 @@ import itertools
 import json
 import os
 import re
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from agent.model.fakeserver import Answer, FakeServer, as_json, stream
 
+from jupyter_pernix.agent.model.action_history import SAME_RESULT
 from jupyter_pernix.agent.model.action_prompt import BlockReader, request_of, shown_result
 from jupyter_pernix.agent.model.action_schema import schema_for
 from jupyter_pernix.agent.model.actions import ActionModel
@@ -20,7 +20,7 @@ from jupyter_pernix.agent.model.parts import CallPart, ModelCall, Part, Reply, T
 from jupyter_pernix.errors import EndpointFailed, ModelError
 from jupyter_pernix.gpu.local import LocalServer
 from jupyter_pernix.ids import SessionId
-from jupyter_pernix.records import JSON
+from jupyter_pernix.records import JSON, Constraint
 
 GGUF = os.environ.get("PERNIX_TEST_GGUF", "")
 
@@ -354,6 +354,23 @@ def test_code_that_shows_nothing_is_answered_with_what_to_do() -> None:
     assert shown_result("run_shell", "exit code 0\n(no output)", limit=100) == "exit code 0\n(no output)"
 
 
+async def test_a_long_result_that_is_known_is_not_shown_again() -> None:
+    messages = conversation()
+    for wire_id in ("w1", "w2"):
+        followed(messages, "read_file", {"path": "a", "start_line": len(wire_id)}, "a line of text\n" * 20, wire_id)
+        followed(messages, "run_code", {"code": "1"}, "ok\n1", f"{wire_id}b")
+    with serve(Scripted(['{"action": "read_file", "path": "b"}'])).running() as server:
+        await ask(server, messages)
+    told = [message["content"] for message in server.requests[0]["messages"] if message["role"] == "user"]
+    results = [text for text in told if text.startswith("Result of")][-4:]
+    assert results[0].count("a line of text") == 20
+    assert results[1:] == [
+        "Result of run_code:\nok\n1",
+        f"Result of read_file:\n{SAME_RESULT}",
+        "Result of run_code:\nok\n1",
+    ]
+
+
 async def test_a_result_takes_no_more_than_its_part_of_a_small_context() -> None:
     messages = conversation()
     followed(messages, "read_file", {"path": "a"}, "a line of text\n" * 1000, "w1")
@@ -386,29 +403,49 @@ def test_the_first_block_is_the_text(text: str, content: str, closed: bool) -> N
 
 # ---- a real model ---------------------------------------------------------------------------------------------------------
 
-
-@pytest.fixture
-async def real_model() -> AsyncIterator[ActionModel]:
-    async with LocalServer(Path(GGUF), context_length=4096) as server:
-        await server.wait_ready(within=100)
-        model = ActionModel(Endpoint(server.base_url, key=server.key), name=server.alias, endpoint_name="local")
-        yield model
-        await model.aclose()
+needs_model = pytest.mark.skipif(not GGUF, reason="PERNIX_TEST_GGUF names no GGUF file")
+LOAD_WITHIN = 300
 
 
 @pytest.mark.model
-@pytest.mark.skipif(not GGUF, reason="PERNIX_TEST_GGUF names no GGUF file")
-async def test_a_real_model_writes_code_that_runs_and_an_answer(real_model: ActionModel) -> None:
-    messages = conversation("Use Python to compute 17*23.")
-    async with real_model.stream(messages, TOOLS, session_id=SessionId("ses_1")) as parts:
+@pytest.mark.timeout(900)
+@needs_model
+@pytest.mark.parametrize("constraint", ["response_format", "json_schema", "grammar"])
+async def test_a_real_model_held_in_each_way_writes_code_that_runs_and_an_answer(constraint: Constraint) -> None:
+    async with LocalServer(Path(GGUF), context_length=4096) as server:
+        await server.wait_ready(within=LOAD_WITHIN)
+        endpoint = Endpoint(server.base_url, key=server.key)
+        model = ActionModel(endpoint, name=server.alias, endpoint_name="local", constraint=constraint)
+        messages = conversation("Use Python to compute 17*23.")
+        reply = await real_reply(model, messages)
+        call = only(reply)
+        assert call.name == "run_code"
+        assert re.search(r"17\s*\*\s*23", (call.arguments or {})["code"])
+        assert reply.usage.completion_tokens
+        followed(messages, call.name, call.arguments or {}, "ok [1]\n391", call.wire_id)
+        assert "391" in (await real_reply(model, messages)).text
+        await model.aclose()
+
+
+async def real_reply(model: ActionModel, messages: Conversation) -> Reply:
+    async with model.stream(messages, TOOLS, session_id=SessionId("ses_1")) as parts:
         reply = [part async for part in parts][-1]
     assert isinstance(reply, Reply)
-    call = only(reply)
-    assert call.name == "run_code"
-    assert re.search(r"17\s*\*\s*23", (call.arguments or {})["code"])
-    assert reply.usage.completion_tokens
-    followed(messages, call.name, call.arguments or {}, "ok [1]\n391", call.wire_id)
-    async with real_model.stream(messages, TOOLS, session_id=SessionId("ses_1")) as parts:
-        last = [part async for part in parts][-1]
-    assert isinstance(last, Reply)
-    assert "391" in last.text
+    return reply
+
+
+@pytest.mark.model
+@pytest.mark.timeout(900)
+@needs_model
+async def test_a_real_server_does_not_read_what_it_was_told_before_again() -> None:
+    async with LocalServer(Path(GGUF), context_length=4096) as server:
+        await server.wait_ready(within=LOAD_WITHIN)
+        model = ActionModel(Endpoint(server.base_url, key=server.key), name=server.alias, endpoint_name="local")
+        messages = conversation("Read a.txt, then say what it tells.")
+        await real_reply(model, messages)
+        followed(messages, "read_file", {"path": "a.txt"}, "The sky is blue.", "w1")
+        usage = (await real_reply(model, messages)).usage
+        await model.aclose()
+    assert usage.cached_tokens is not None
+    assert usage.prompt_tokens is not None
+    assert usage.prompt_tokens - usage.cached_tokens < 100
