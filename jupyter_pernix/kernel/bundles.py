@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
+import msgspec
+
 from ..records import JSON
 
 Keep = Callable[[str, str], str]
@@ -40,6 +42,8 @@ class Caps:
 
 def scrub(text: str) -> str:
     """Lone surrogates become visible escapes; everything else stays."""
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -50,16 +54,20 @@ def scrub(text: str) -> str:
 def scrub_json(value: object) -> Any:
     """A JSON value of the same shape: scrubbed text, string keys, ``null`` for NaN and infinities, text for what JSON lacks."""
     if isinstance(value, str):
-        return scrub(value)
+        return value if value.isascii() else scrub(value)
+    if isinstance(value, dict):
+        return {_key(key): scrub_json(item) for key, item in cast(dict[object, object], value).items()}
+    if isinstance(value, list | tuple):
+        return [scrub_json(item) for item in cast(list[object], value)]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, bool | int):
         return value
-    if isinstance(value, dict):
-        return {scrub(str(key)): scrub_json(item) for key, item in cast(dict[object, object], value).items()}
-    if isinstance(value, list | tuple):
-        return [scrub_json(item) for item in cast(list[object], value)]
     return scrub(str(value))
+
+
+def _key(key: object) -> str:
+    return key if isinstance(key, str) and key.isascii() else scrub(str(key))
 
 
 def shorten(text: str, limit: int) -> str:
@@ -108,6 +116,11 @@ def _cap(mime: str, caps: Caps) -> int:
     return caps.image if mime.startswith(("image/", "video/", "audio/")) else caps.text
 
 
+def _surely_fits(clean: object, limit: int) -> bool:
+    """Whether it is shorter than ``limit`` characters, found out without the text itself: that has at most twice these bytes."""
+    return not isinstance(clean, str) and 2 * len(msgspec.json.encode(clean)) <= limit
+
+
 def clean_bundle(raw: object, *, caps: Caps, keep: Keep | None = None) -> JSON:
     """A mime bundle that nbformat accepts and that is not too large."""
     data: JSON = {}
@@ -115,8 +128,11 @@ def clean_bundle(raw: object, *, caps: Caps, keep: Keep | None = None) -> JSON:
     for key, value in cast(dict[object, object], raw).items() if isinstance(raw, dict) else ():
         mime = scrub(str(key))
         clean = scrub_json(value) if _is_json(mime) else scrub(_as_text(value))
-        text = clean if isinstance(clean, str) else json.dumps(clean, ensure_ascii=False)
         limit = _cap(mime, caps)
+        if _surely_fits(clean, limit):
+            data[mime] = clean
+            continue
+        text = clean if isinstance(clean, str) else json.dumps(clean, ensure_ascii=False)
         if len(text) <= limit:
             data[mime] = clean
             continue

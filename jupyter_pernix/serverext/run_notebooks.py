@@ -25,7 +25,7 @@ class RunNotebooks:
 
         :raises OSError: if it cannot be written
         """
-        # Imported here: nbformat costs the start of the server 0.3 s, and the first turn is early enough.
+        # Imported here: the start of the server does not need it.
         from ..kernel.record import run_notebook, write_notebook
 
         view = SessionFold.of(session_id, log).view

@@ -420,14 +420,44 @@ def test_a_notebook_is_written_as_jupyter_would_write_it(tmp_path: Path):
     assert names_in(path.parent) == ["run.ipynb"]
 
 
-def test_an_invalid_notebook_is_refused_and_the_old_file_stays(tmp_path: Path):
+def test_outputs_of_every_kind_are_written_as_jupyter_would_write_them(tmp_path: Path):
+    log = Log()
+    log.turn("Draw\n\nit \u2028 please \x1b[1m.\x0b")
+    data: dict[str, Any] = {
+        "text/html": "<p>\n</p>\n",
+        "image/svg+xml": "<svg>\r\n</svg>",
+        "application/javascript": "a()\nb()",
+        "application/json": {"z": [1, 2.5, [], {}, None, True, -0.0, 2**70], "a": "one\ntwo"},
+        "application/vnd.x+json": "one\ntwo",
+        "image/png": "aGk=\n",
+        "text/plain": "",
+    }
+    log.ran(
+        "1\n2\n",
+        stream("a\nb\x85c\n"),
+        {"output_type": "display_data", "data": data, "metadata": {"é": {"width": 3}}},
+        {"output_type": "execute_result", "data": data, "metadata": {}, "execution_count": 1},
+        ERROR,
+    )
+    log.end()
     path = tmp_path / "run.ipynb"
-    path.write_text("old")
-    with pytest.raises(nbformat.ValidationError):
-        write_notebook(
-            path, {"cells": [{"cell_type": "nonsense", "id": "a"}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-        )
-    assert (path.read_text(), names_in(tmp_path)) == ("old", ["run.ipynb"])
+    write_notebook(path, run_notebook(log.view))
+    read = nbformat.read(path, as_version=nbformat.NO_CONVERT)
+    nbformat.validate(read)
+    assert path.read_text(encoding="utf-8") == nbformat.writes(read) + "\n"
+    (shown, _) = (output for cell in read.cells for output in cell.get("outputs", ()) if "data" in output)
+    assert shown["data"] == data
+
+
+def test_numbers_of_any_size_are_read_as_they_were(tmp_path: Path):
+    numbers = [1e-7, 1e22, 123456789012345678.0, 5e-324, 1.7976931348623157e308, 0.1]
+    log = Log()
+    log.turn("a")
+    log.done(log.call("read_file", "b", numbers=numbers), "c")
+    path = tmp_path / "run.ipynb"
+    write_notebook(path, run_notebook(log.view))
+    tool = next(cell for cell in nbformat.read(path, as_version=4).cells if cell.metadata.pernix.kind == "tool")
+    assert tool.outputs[0].data[TOOL_CALL_MIME].arguments == {"numbers": numbers}
 
 
 def test_a_file_that_cannot_be_replaced_leaves_nothing_behind(tmp_path: Path):
