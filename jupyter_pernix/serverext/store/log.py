@@ -1,6 +1,7 @@
 """The event log, for the event loop: append, read, and what is derived from it. SQL stays in this package."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -33,6 +34,8 @@ from .writer import Receipt, Row, Writer
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 _encode = msgspec.json.Encoder().encode
@@ -159,7 +162,11 @@ class EventStore:
         self._recent.add(stored)
         for one in stored:
             self._summaries.add(one)
-        self._publish(stored)
+        try:
+            self._publish(stored)
+        except Exception:
+            # the edge of the store: the events are durable, and whoever waits for that must hear of it
+            log.exception("events %d to %d are stored, but were not passed on", stored[0].seq, stored[-1].seq)
 
     # ---- reading --------------------------------------------------------------------------------------------------------
 

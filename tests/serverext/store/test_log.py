@@ -208,6 +208,21 @@ async def test_a_cancelled_append_is_stored_all_the_same(path: Path) -> None:
     await store.aclose()
 
 
+async def test_a_listener_that_fails_keeps_nobody_from_hearing_that_events_are_stored(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(group: list[Stored]) -> None:
+        raise RuntimeError("a fault of the listener")
+
+    store = await EventStore.open(path, publish=fails)
+    with anyio.fail_after(10):
+        await store.append([message("one")])
+        await store.append([message("two")])
+    assert [getattr(stored.event, "text", "") for stored in await store.events()] == ["one", "two"]
+    assert "a fault of the listener" in caplog.text
+    await store.aclose()
+
+
 @contextmanager
 def no_room(path: Path) -> Generator[None]:
     """No file of this process grows any more, as on a full disk."""
