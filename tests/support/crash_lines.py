@@ -19,24 +19,32 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+import duckdb  # noqa: F401
+import jupyter_client.multikernelmanager  # noqa: F401
 import msgspec
 
+import jupyter_pernix.agent.recovery  # noqa: F401
 from support import crash_points
 from support.crash_user import Findings, Life, live
+
+# Some of these are loaded for the processes to come: what they load on demand is here already.
 
 IN_A_LINE = 10
 _KERNELS_SHARE = 0.08
 _FROM_START_SHARE = 0.25
+_PREPARED_EVERY = 5
 _LONGEST_LIFE = 240.0
 
 
 @dataclass(kw_only=True)
 class Line:
-    """``points``: where its processes were killed. ``faults``: what went wrong otherwise, in words."""
+    """``points``: where its processes were killed; ``kernels``: how many of them had real kernels. ``prepared``: it began with a large
+    store. ``faults``: what went wrong otherwise, in words."""
 
     seed: int
     points: list[str] = field(default_factory=list[str])
     kernels: int = 0
+    prepared: bool = False
     findings: list[Findings] = field(default_factory=list[Findings])
     faults: list[str] = field(default_factory=list[str])
 
@@ -73,7 +81,7 @@ def lives_of(folder: Path, seed: int, kills: int, base: int) -> Iterator[Life]:
 
 def run_line(seed: int, kills: int, *, prepared: Path | None = None, base: int = 0, keep: Path | None = None) -> Line:
     """``prepared``: a store to begin with, whose last event is ``base``. ``keep``: where the folder of a line that went wrong goes."""
-    line = Line(seed=seed)
+    line = Line(seed=seed, prepared=prepared is not None)
     folder = Path(tempfile.mkdtemp(prefix="crash-"))
     try:
         if prepared is not None:
@@ -133,15 +141,17 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--in-a-line", type=int, default=IN_A_LINE)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--prepared", type=Path)
-    parser.add_argument("--base", type=int, default=0)
+    parser.add_argument("--prepared", type=Path, help="a folder with a store in which every fifth line begins")
+    parser.add_argument("--base", type=int, default=0, help="its last seq")
     parser.add_argument("--keep", type=Path)
     given = parser.parse_args()
     gc.freeze()  # the pages that all processes share stay shared
-    good, seed, left = True, given.seed, given.kills
+    good, seed, left, number = True, given.seed, given.kills, 0
     while left > 0:
         count = min(left, given.in_a_line)
-        line = run_line(seed, count, prepared=given.prepared, base=given.base, keep=given.keep)
+        prepared = given.prepared if given.prepared and number % _PREPARED_EVERY == 0 else None
+        line = run_line(seed, count, prepared=prepared, base=given.base if prepared else 0, keep=given.keep)
+        number += 1
         print(msgspec.json.encode({**msgspec.to_builtins(line), "wrong": line.wrong}).decode(), flush=True)
         good = good and not line.wrong
         seed, left = seed + 1, left - count

@@ -4,6 +4,7 @@ somewhere in it; or, at the end of a line of such lives, bring everything to its
 import random
 import time
 import traceback
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -12,6 +13,7 @@ import anyio
 import msgspec
 
 from jupyter_pernix.errors import PernixError
+from jupyter_pernix.events import SessionStateChanged, Stored, event_type
 from jupyter_pernix.ids import SessionId
 from jupyter_pernix.records import ApprovalAnswer, SessionCreate, SessionPatch, TerminalCode, TurnCreate, TurnPatch
 from jupyter_pernix.serverext.sessions import Sessions
@@ -44,8 +46,9 @@ class Life:
 
 @dataclass(kw_only=True)
 class Findings:
-    """Of one start, before anything else was done, or of the end of a line. ``after``: the kills since the one before. ``left``: states
-    of sessions that wait for a person. ``seconds``, ``cpu``: until the store was open and all sessions were settled."""
+    """Of one start, before anything else was done, or of the end of a line. ``after``: the kills since the one before. ``seconds``,
+    ``cpu``: until the store was open and all sessions were settled. ``left``: states of sessions that wait for a person. ``kinds``: how
+    many events of which kind there are."""
 
     after: list[int] = field(default_factory=list[int])
     seconds: float = 0.0
@@ -56,6 +59,7 @@ class Findings:
     illegal: list[str] = field(default_factory=list[str])
     unexplained: list[str] = field(default_factory=list[str])
     left: list[str] = field(default_factory=list[str])
+    kinds: dict[str, int] = field(default_factory=dict[str, int])
 
 
 class User:
@@ -112,7 +116,8 @@ class User:
         assert rested, f"no rest within {_REST_SECONDS:g} s: {states}"
 
     def _asked(self) -> list[SessionId]:
-        return [each.session_id for each in self.sessions.listed() if each.open_approvals]
+        mine = self.ids()
+        return [each.session_id for each in self.sessions.listed() if each.open_approvals and each.session_id in mine]
 
     def _waits(self, session_id: SessionId) -> bool:
         return not (rests(self.sessions, session_id) and self.sessions.summary(session_id).state == "idle_ready")
@@ -145,8 +150,13 @@ class User:
             (doing,) = self.chance.choices([one for _, one in doings], [weight for weight, _ in doings])
             await doing(self.chance.choice(self.ids()))
             await self._answer_some()
-            until = self.world.count + self.chance.randrange(40)
-            await self.world.wait(lambda until=until: self.world.count >= until, seconds=0.3)
+            await self._look_on(self.world.count + self.chance.randrange(40))
+
+    async def _look_on(self, until: int) -> None:
+        """Until so many events have come, or nothing more comes by itself."""
+        await self.world.wait(
+            lambda: self.world.count >= until or all(rests(self.sessions, each) for each in self.ids()), seconds=0.3
+        )
 
     async def _answer_some(self) -> None:
         for session_id in self._asked():
@@ -236,14 +246,30 @@ async def _check(life: Life, world: World, sessions: Sessions) -> Findings:
     found = Findings()
     lines, faults = told(world.told.read_bytes().splitlines() if world.told.exists() else [])
     known = {one.seq: one.data for one in await sessions.around.store.wire(after=life.base)}
-    log = await world.log(sessions, after=life.base)
+    log = await _logs(life, sessions)
     found.told = len(lines)
     found.lost, found.changed = kept(lines, known)
     at_rest = all(rests(sessions, each.session_id) for each in sessions.listed(workers=True))
     found.illegal = [*faults, *illegal(log, at_rest=at_rest)]
     found.unexplained = unexplained(log, effects_in(world.texts()))
+    found.kinds = Counter(kind_of(each) for each in log)
     found.left = sorted(one.state.value for one in sessions.listed(workers=True) if one.state != "idle_ready")
     return found
+
+
+def kind_of(stored: Stored) -> str:
+    """Its type; of a change of state, the state as well."""
+    event = stored.event
+    return f"state {event.after.value}" if isinstance(event, SessionStateChanged) else event_type(event)
+
+
+async def _logs(life: Life, sessions: Sessions) -> list[Stored]:
+    """The whole logs of all sessions to which something came since the first life."""
+    store = sessions.around.store
+    log = await store.events(after=life.base)
+    if not life.base:
+        return log
+    return [each for session_id in {one.event.session_id for one in log} for each in await store.events(session_id)]
 
 
 async def _look(life: Life, world: World, sessions: Sessions, seconds: float = 0.0, cpu: float = 0.0) -> None:

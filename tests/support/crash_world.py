@@ -149,9 +149,6 @@ class World:
                 await self._changed.wait()
         return not scope.cancelled_caught
 
-    async def log(self, sessions: Sessions, *, after: int) -> list[Stored]:
-        return await sessions.around.store.events(after=after)
-
     def texts(self) -> list[str]:
         """Of the ledger and of the files in which an edit leaves a line."""
         files = [self.ledger, *sorted(self.root.glob("notes-*.txt"))]
