@@ -269,8 +269,11 @@ class Sessions:
 
     async def _keep(self, session_id: SessionId) -> None:
         """Take over a session that waits for a person."""
+        from ..agent.legality import WAITING
         from ..agent.recovery import kept_turn
 
+        if self.summary(session_id).state not in WAITING:
+            return  # its log need not be read again
         stored = await self.around.store.events(session_id)
         fold = SessionFold.of(session_id, stored)
         kept = kept_turn(fold.view)
