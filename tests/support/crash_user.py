@@ -26,7 +26,7 @@ from .crash_world import World, rests
 SESSIONS = 3
 _ACTIONS = 14
 _REST_SECONDS = 60.0
-_MOST_ROUNDS = 12
+_MOST_ROUNDS = 100
 
 
 @dataclass(frozen=True, kw_only=True)
