@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _PACKAGES = ("jupyter_server", "jupyterlab", "duckdb", "ipykernel", "jupyter_client", "nbformat")
 
 
+_DAMAGED = "What could be read is there, and the damaged files were kept. See whether the disk is sound, and make a copy of the folder."
+
+
 async def examine(runtime: "Runtime") -> list[Finding]:
     return [
         _versions(),
@@ -54,11 +57,13 @@ def _versions() -> Finding:
 async def _store(runtime: "Runtime") -> Finding:
     path = runtime.data_folder / "pernix.duckdb"
     size = (await anyio.Path(path).stat()).st_size
+    store = runtime.store
+    holds = f"{path}: {len(store.summaries())} sessions, {store.last_seq} events, {size / 1e6:.1f} MB"
     return Finding(
         name="store",
-        status="ok",
-        detail=f"{path}: {len(runtime.store.summaries())} sessions, {runtime.store.last_seq} events, "
-        f"{size / 1e6:.1f} MB",
+        status="warning" if store.warnings else "ok",
+        detail="; ".join((holds, *store.warnings)),
+        hint=_DAMAGED if store.warnings else "",
     )
 
 

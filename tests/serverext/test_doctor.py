@@ -1,11 +1,17 @@
 """What the doctor makes of endpoints and roles."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 from jupyter_pernix.config import EndpointSettings, Roles, RoleSettings, Settings
-from jupyter_pernix.records import Ability, EndpointInfo
-from jupyter_pernix.serverext.doctor import _endpoint, _roles
+from jupyter_pernix.records import Ability, EndpointInfo, Finding
+from jupyter_pernix.serverext.doctor import _endpoint, _roles, _store
 from jupyter_pernix.serverext.endpoints import Endpoints
+from jupyter_pernix.serverext.runtime import Runtime
+from jupyter_pernix.serverext.store import EventStore
+from jupyter_pernix.serverext.store.ingest import encode_line
+from jupyter_pernix.serverext.store.journal import encode_record
 
 DEAD = EndpointSettings(base_url="http://127.0.0.1:9/v1")
 
@@ -56,3 +62,27 @@ def test_what_an_endpoint_can_do_what_it_cannot_and_what_is_not_known_is_all_tol
         "http://h/v1 m: ready; acts by one JSON object a step; context of 8192 tokens; has streams, json_schema by the field "
         "guided_json; no tools: it made no call; start vLLM with …; model: not listed"
     )
+
+
+def kept_in(folder: Path) -> list[Path]:
+    return list(folder.glob("*.damaged-*"))
+
+
+async def test_a_journal_that_was_damaged_is_told_with_where_it_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "pernix.duckdb"
+    await (await EventStore.open(path)).aclose()
+    body = b'{"type":"session.renamed","session_id":"ses_1","title":"a"}'
+    whole = [encode_record(encode_line(seq, seq, "", body)) for seq in (1, 2)]
+    path.with_suffix(".journal").write_bytes(whole[0][:-3] + b"?" + whole[0][-2:] + whole[1])
+    found: list[Finding] = []
+    for _ in range(2):
+        store = await EventStore.open(path)
+        found.append(await _store(cast(Runtime, SimpleNamespace(data_folder=tmp_path, store=store))))
+        await store.aclose()
+    (kept,) = kept_in(tmp_path)
+    damaged, sound = found
+    assert (damaged.name, damaged.status) == ("store", "warning")
+    assert "was damaged in 1 places" in damaged.detail
+    assert str(kept) in damaged.detail
+    assert "the damaged files were kept" in damaged.hint
+    assert (sound.status, sound.hint) == ("ok", "")
