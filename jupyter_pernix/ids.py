@@ -16,15 +16,13 @@ ApprovalId = NewType("ApprovalId", str)
 ExecutionId = NewType("ExecutionId", str)
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_PAIRS = [high + low for high in _ALPHABET for low in _ALPHABET]
+_SHIFTS = range(120, -1, -10)
 
 
 def _token() -> str:
     number = (time.time_ns() // 1_000_000) << 80 | secrets.randbits(80)
-    characters: list[str] = []
-    for _ in range(26):
-        number, digit = divmod(number, 32)
-        characters.append(_ALPHABET[digit])
-    return "".join(reversed(characters))
+    return "".join([_PAIRS[number >> shift & 1023] for shift in _SHIFTS])
 
 
 def new_session_id() -> SessionId:

@@ -4,9 +4,10 @@ A request is a fixed head, the bytes that the conversation already has, and a fi
 One request is one try; ``retry.py`` makes the others.
 """
 
+import math
 import time
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -72,29 +73,38 @@ class Endpoint:
         """One request for a streamed answer; see ``Model.stream``."""
         # A router keeps a conversation on the replica that has its prefix.
         headers = {"x-conversation-id": session_id} if session_id else {}
-        started = time.monotonic()
-        response = await self._send(body, headers)
-        try:
-            if response.status_code != 200:
-                raise await self._refusal(response)
-            async with aclosing(self._parts(response, ReplyReader(tools), started)) as parts:
-                yield parts
-        finally:
-            with anyio.move_on_after(5, shield=True):
-                await response.aclose()
+        wait = _Wait()
+        with wait.scope:
+            started = time.monotonic()
+            wait.at_most(self.deadlines.first_token, self._too_slow)
+            response = await self._send(body, headers)
+            try:
+                if response.status_code != 200:
+                    wait.over()
+                    raise await self._refusal(response)
+                async with aclosing(self._parts(response, ReplyReader(tools), started, wait)) as parts:
+                    yield parts
+            finally:
+                wait.over()
+                if not _was_read(response):
+                    with anyio.move_on_after(5, shield=True):
+                        await response.aclose()
+        if wait.scope.cancelled_caught:
+            raise wait.error()
 
     async def _send(self, body: bytes, headers: Mapping[str, str]) -> "httpx.Response":
-        try:
-            with self.translated(), anyio.fail_after(self.deadlines.first_token):
-                return await self.wire.post(body, headers)
-        except TimeoutError as exc:
-            raise self._too_slow() from exc
+        with self.translated():
+            return await self.wire.post(body, headers)
 
     def _too_slow(self) -> EndpointUnreachable:
         return EndpointUnreachable(
             f"{place(self.base_url)} gave nothing for {self.deadlines.first_token:g} s",
             hint="see whether the server is busy, or raise deadlines.first_token",
         )
+
+    def _stopped(self) -> StreamBroken:
+        limit = self.deadlines.between_tokens
+        return StreamBroken(f"{place(self.base_url)} stopped for {limit:g} s in the middle of its answer")
 
     async def _refusal(self, response: "httpx.Response") -> ModelError:
         body = b""
@@ -110,37 +120,47 @@ class Endpoint:
             body = body.replace(self._key.encode(), b"[key]")
         return classify_body(response.status_code, body, response.headers)
 
-    async def _parts(self, response: "httpx.Response", reader: ReplyReader, started: float) -> AsyncGenerator[Part]:
+    async def _parts(
+        self, response: "httpx.Response", reader: ReplyReader, started: float, wait: "_Wait"
+    ) -> AsyncGenerator[Part]:
         first: float | None = None
         encoded = "content-encoding" in response.headers
         # The raw stream is two generators shorter.
         pieces = response.aiter_bytes() if encoded else aiter(cast(AsyncIterable[bytes], response.stream))
         broken: ModelError | None = None
         while not reader.is_done:
-            limit = self._wait_limit(first, started)
             try:
-                with self.translated(started=True), anyio.fail_after(limit):
-                    piece = await anext(pieces, b"")
-            except TimeoutError as exc:
-                if first is None:
-                    raise self._too_slow() from exc
-                raise StreamBroken(
-                    f"{place(self.base_url)} stopped for {limit:g} s in the middle of its answer"
-                ) from exc
+                piece = await self._next(pieces)
             except StreamBroken as exc:
                 broken = exc
                 break
+            wait.over()
             if not piece:
                 break
             for part in self._checked(reader.feed(piece)):
                 first = first if first is not None else time.monotonic() - started
                 yield part
+            if first is None:
+                wait.at_most(started + self.deadlines.first_token - time.monotonic(), self._too_slow)
+            else:
+                wait.at_most(self.deadlines.between_tokens, self._stopped)
+        wait.over()
         for part in self._checked(self._last(reader, broken)):
             yield _timed(part, first, started)
-        with anyio.move_on_after(_END_GRACE), suppress(ModelError), self.translated():
-            # Only a connection whose answer was read to its end can be used again.
-            while await anext(pieces, b""):
-                pass
+        if not _was_read(response):
+            with anyio.move_on_after(_END_GRACE), suppress(ModelError):
+                # Only a connection whose answer was read to its end can be used again.
+                while await self._next(pieces):
+                    pass
+
+    async def _next(self, pieces: AsyncIterator[bytes]) -> bytes:
+        """The next bytes of an answer, none at its end; errors translated."""
+        try:
+            return await anext(pieces, b"")
+        except Exception as exc:
+            with self.translated(started=True):
+                raise
+            raise AssertionError("an error passes") from exc
 
     def _last(self, reader: ReplyReader, broken: ModelError | None) -> Iterable[Part]:
         try:
@@ -157,10 +177,31 @@ class Endpoint:
                 exc.args = (without_key(str(exc), self._key),)
             raise
 
-    def _wait_limit(self, first: float | None, started: float) -> float:
-        if first is not None:
-            return self.deadlines.between_tokens
-        return max(0.001, started + self.deadlines.first_token - time.monotonic())
+
+class _Wait:
+    """One scope around a request, whose deadline moves: a scope for each piece of an answer costs more than reading it. While its
+    reader works, there is no deadline."""
+
+    def __init__(self) -> None:
+        self.scope = anyio.CancelScope()
+        self.error: Callable[[], ModelError] = _no_limit
+
+    def at_most(self, seconds: float, error: Callable[[], ModelError]) -> None:
+        """What is awaited next may take so long; ``error``: what it is when that was too short."""
+        self.error = error
+        self.scope.deadline = anyio.current_time() + seconds
+
+    def over(self) -> None:
+        self.scope.deadline = math.inf
+
+
+def _no_limit() -> ModelError:
+    raise AssertionError("nothing had a deadline")
+
+
+def _was_read(response: "httpx.Response") -> bool:
+    """Whether an answer is known to have been read to its end, so that there is nothing left to close."""
+    return bool(getattr(response.stream, "is_over", False))
 
 
 def _timed(part: Part, first: float | None, started: float) -> Part:

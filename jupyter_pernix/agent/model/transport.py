@@ -238,6 +238,11 @@ class _Body(httpx.AsyncByteStream):
         self._connection: _Connection | None = connection
         self._head = head
 
+    @property
+    def is_over(self) -> bool:
+        """All of it was read, or it was closed."""
+        return self._connection is None
+
     async def __aiter__(self) -> AsyncGenerator[bytes]:
         chunks = _Chunks()
         left = self._head.length
