@@ -6,7 +6,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
@@ -15,7 +15,15 @@ import msgspec
 from jupyter_pernix.errors import PernixError
 from jupyter_pernix.events import SessionStateChanged, Stored, event_type
 from jupyter_pernix.ids import SessionId
-from jupyter_pernix.records import ApprovalAnswer, SessionCreate, SessionPatch, TerminalCode, TurnCreate, TurnPatch
+from jupyter_pernix.records import (
+    ApprovalAnswer,
+    Mode,
+    SessionCreate,
+    SessionPatch,
+    TerminalCode,
+    TurnCreate,
+    TurnPatch,
+)
 from jupyter_pernix.serverext.sessions import Sessions
 
 from . import crash_points
@@ -24,6 +32,7 @@ from .crash_script import STEPS, request
 from .crash_world import World, rests
 
 SESSIONS = 3
+_MODES: tuple[Mode, ...] = ("edit", "auto")
 _ACTIONS = 14
 _REST_SECONDS = 60.0
 _MOST_ROUNDS = 100
@@ -135,7 +144,7 @@ class User:
 
     async def work(self) -> None:
         while len(self.ids()) < SESSIONS:
-            mode = self.chance.choice(["edit", "auto"])
+            mode = self.chance.choice(_MODES)
             await self.sessions.create(SessionCreate(title=f"Crash {len(self.ids())}", mode=mode))
         doings: list[tuple[int, Callable[[SessionId], Awaitable[None]]]] = [
             (8, self._submit),
@@ -193,7 +202,7 @@ class User:
             await self._try(self.sessions.edit(session_id, turn.turn_id, TurnPatch(text="Say hello instead")))
 
     async def _patch(self, session_id: SessionId) -> None:
-        await self._try(self.sessions.patch(session_id, SessionPatch(mode=self.chance.choice(["edit", "auto"]))))
+        await self._try(self.sessions.patch(session_id, SessionPatch(mode=self.chance.choice(_MODES))))
 
 
 # ---- a life ------------------------------------------------------------------------------------------------------------------
@@ -252,7 +261,7 @@ async def _check(life: Life, world: World, sessions: Sessions) -> Findings:
     at_rest = all(rests(sessions, each.session_id) for each in sessions.listed(workers=True))
     found.illegal = [*faults, *illegal(log, at_rest=at_rest)]
     found.unexplained = unexplained(log, effects_in(world.texts()))
-    found.kinds = Counter(kind_of(each) for each in log)
+    found.kinds = dict(Counter(kind_of(each) for each in log))
     found.left = sorted(one.state.value for one in sessions.listed(workers=True) if one.state != "idle_ready")
     return found
 
@@ -278,5 +287,5 @@ async def _look(life: Life, world: World, sessions: Sessions, seconds: float = 0
     found.seconds, found.cpu = seconds, cpu
     found.after = [int(line) for line in kills.read_text().split()] if kills.exists() else []
     with (life.folder / "findings").open("ab") as file:
-        file.write(msgspec.json.encode(asdict(found)) + b"\n")
+        file.write(msgspec.json.encode(found) + b"\n")
     kills.unlink(missing_ok=True)
