@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -36,20 +37,31 @@ LIMIT = 2.0
 BACKGROUND = "--PernixApp.assignments=roles.background.endpoint=scripted"
 
 
-def lines_of_lives(kills: int, seed: int, prepared: Path, base: int, keep: str) -> list[dict[str, Any]]:
-    command = [sys.executable, str(TESTS / "support" / "crash_lines.py"), "--kills", str(kills), "--seed", str(seed)]
-    command += ["--prepared", str(prepared), "--base", str(base), *(["--keep", keep] if keep else [])]
+def lines_of_lives(kills: int, seed: int, prepared: Path, base: int, keep: str, jobs: int) -> list[dict[str, Any]]:
+    """``jobs`` processes at once; each line's seed is its own."""
     lines: list[dict[str, Any]] = []
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    shares = [kills // jobs + (job < kills % jobs) for job in range(jobs)]
+    processes: list[subprocess.Popen[str]] = []
+    for job, share in enumerate(shares):
+        command = [sys.executable, str(TESTS / "support" / "crash_lines.py"), "--kills", str(share)]
+        command += ["--seed", str(seed + job * 10_000), "--prepared", str(prepared), "--base", str(base)]
+        command += ["--keep", keep] if keep else []
+        processes.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+
+    def read(process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
         for text in process.stdout:
             lines.append(json.loads(text))
             done = sum(len(line["points"]) for line in lines)
             wrong = sum(len(line["wrong"]) for line in lines)
             print(f"\r{done} kills, {wrong} faults", end="", file=sys.stderr, flush=True)
+
+    with ThreadPoolExecutor(jobs) as threads:
+        list(threads.map(read, processes))
     print(file=sys.stderr)
-    if process.returncode not in (0, 1):
-        raise SystemExit(f"the harness ended with {process.returncode}")
+    ends = [process.wait() for process in processes]
+    if not set(ends) <= {0, 1}:
+        raise SystemExit(f"the harness ended with {ends}")
     return lines
 
 
@@ -118,6 +130,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--server", type=int, default=60, help="kills of a real server beside them")
+    parser.add_argument("--jobs", type=int, default=1, help="so many processes of the harness at once")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", default="", help="folder for what was left where something is wrong")
     given = parser.parse_args()
@@ -127,7 +140,7 @@ def main() -> int:
         prepared = folder / "prepared"
         base = anyio.run(write_store, prepared / "pernix.duckdb")
         if given.kills:
-            lines = lines_of_lives(given.kills, given.seed, prepared, base, given.keep)
+            lines = lines_of_lives(given.kills, given.seed, prepared, base, given.keep, given.jobs)
             print(table(lines))
             for line in lines:
                 for wrong in line["wrong"]:

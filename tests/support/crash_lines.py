@@ -30,7 +30,7 @@ from support.crash_user import Findings, Life, live
 # Some of these are loaded for the processes to come: what they load on demand is here already.
 
 IN_A_LINE = 10
-_KERNELS_SHARE = 0.08
+_KERNELS_SHARE = 0.06
 _FROM_START_SHARE = 0.25
 _PREPARED_EVERY = 5
 _LONGEST_LIFE = 240.0
