@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Collection
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,13 +36,19 @@ class LazyKernels:
             self._kernels = Kernels(self._kernel_manager)
         return self._kernels
 
+    async def _load(self) -> "Kernels":
+        if self._kernels is None:
+            # In a thread: the event loop has other sessions to serve meanwhile.
+            await anyio.to_thread.run_sync(import_module, "jupyter_pernix.kernel.provision")
+        return self._loaded()
+
     async def start(self, kernel_name: str, *, cwd: Path, side_file: SideFile, on_late: OnLate) -> Executor:
         """A new kernel with this process's environment, but for the keys of the server and of the endpoints.
 
         :raises KernelError: if it cannot be had
         """
         environ = {name: value for name, value in os.environ.items() if name not in self._withheld}
-        executor = await self._loaded().start(kernel_name, cwd, environ, side_file=side_file, on_late=on_late)
+        executor = await (await self._load()).start(kernel_name, cwd, environ, side_file=side_file, on_late=on_late)
         if self.tasks is not None:
             start_guarded(self.tasks, executor.attend)
         return executor
@@ -52,7 +59,7 @@ class LazyKernels:
 
     async def names(self) -> set[str]:
         """Installed kernelspecs."""
-        return set(await anyio.to_thread.run_sync(self._loaded().kernelspecs))
+        return set(await anyio.to_thread.run_sync((await self._load()).kernelspecs))
 
     async def aclose(self) -> None:
         """Shut down what was started."""
