@@ -1,4 +1,5 @@
-"""A server extension for benchmarks alone: it makes bursts of stored events, and notes what holds the event loop.
+"""A server extension for benchmarks alone: it makes bursts of stored events, and notes what holds the event
+loop and when something comes to the bus.
 
 ``POST benchmark/burst?n=…&rate=…&size=…`` appends events through the product's own store, as a session with its own appends does;
 ``rate`` 0 is as fast as possible. ``GET benchmark/stat`` gives figures of the process. A burst's event holds ``"ts": time.time()``.
@@ -6,7 +7,9 @@
 
 import asyncio
 import gc
+import json
 import os
+import re
 import sys
 import threading
 import time
@@ -16,7 +19,7 @@ from typing import Any
 import msgspec
 from jupyter_server.base.handlers import APIHandler
 from jupyter_server.utils import url_path_join
-from real_server import rss_mb
+from real_server import cpu_seconds, rss_mb
 from tornado import web
 
 GROUP = 20
@@ -81,6 +84,9 @@ class StatHandler(_Handler):
     @web.authenticated
     async def get(self) -> None:
         runtime = await self.runtime()
+        if self.get_argument("watch", ""):
+            _note_times(runtime.bus)
+            STALLS.found.clear()
         if self.get_argument("forget", ""):
             for session in runtime.sessions.live:
                 session.forget_fold()
@@ -93,8 +99,18 @@ class StatHandler(_Handler):
                 "clients": len(runtime.bus.subscriptions),
                 "held": max(map(_held, runtime.bus.subscriptions), default=0),
                 "stalls": STALLS.found,
+                "threads": _threads(),
             }
         )
+
+
+def _threads() -> dict[str, float]:
+    """Seconds of CPU by the kind of thread; one that has ended is not counted."""
+    used: dict[str, float] = {}
+    for thread in threading.enumerate():
+        name = re.sub(r"[-_ ]?[0-9]+.*", "", thread.name)
+        used[name] = used.get(name, 0.0) + cpu_seconds(f"self/task/{thread.native_id}")
+    return {name: round(seconds, 2) for name, seconds in used.items() if seconds}
 
 
 def _held(subscription: Any) -> int:
@@ -104,6 +120,32 @@ def _held(subscription: Any) -> int:
     return subscription.behind + (len(stream._write_buffer) if stream is not None else 0)
 
 
+class TimesHandler(_Handler):
+    @web.authenticated
+    async def get(self) -> None:
+        """When each delta, and each event, came to the bus."""
+        self.finish(json.dumps({"deltas": PASSED, "events": PUBLISHED}))
+
+
+PASSED: list[tuple[str, str, int, float]] = []
+PUBLISHED: dict[int, float] = {}
+
+
+def _note_times(bus: Any) -> None:
+    pass_on, publish = bus.pass_on, bus.publish
+
+    def noting(delta: Any) -> None:
+        PASSED.append((delta.step_id, type(delta).__struct_config__.tag, delta.offset, time.time()))
+        pass_on(delta)
+
+    def noting_events(group: Any) -> None:
+        PUBLISHED.update((stored.seq, time.time()) for stored in group)
+        publish(group)
+
+    # ``publish`` is looked up anew for each group by the runtime's function around it.
+    bus.pass_on, bus.publish = noting, noting_events
+
+
 class Stalls:
     """Callbacks of the loop that ran longer than ``STALL_SECONDS``; ``cpu`` of the loop's thread tells its own work from waiting for
     the machine."""
@@ -111,6 +153,9 @@ class Stalls:
     def __init__(self) -> None:
         self.found: list[dict[str, Any]] = []
         self._since: float | None = None
+        self._looked_at: float | None = None
+        """Which callback the watching thread saw last, by its begin; ``_cpu`` of the loop's thread then, and where it was seen later."""
+        self._cpu = 0.0
         self._seen: list[str] = []
 
     def watch(self) -> None:
@@ -118,27 +163,39 @@ class Stalls:
         main = threading.get_ident()
 
         def timed(handle: asyncio.Handle) -> None:
-            cpu, self._seen = time.thread_time(), []
             self._since = begun = time.perf_counter()
             run(handle)
             self._since = None
             took = time.perf_counter() - begun
             if took > STALL_SECONDS:
-                used = time.thread_time() - cpu
-                self.found.append({"s": round(took, 3), "cpu": round(used, 3), "at": self._seen, "of": _name(handle)})
+                same = self._looked_at == begun
+                used = time.thread_time() - self._cpu if same else 0.0
+                at = self._seen if same else []
+                self.found.append({"s": round(took, 3), "cpu": round(used, 3), "at": at, "of": _name(handle)})
+
+        clock = time.pthread_getcpuclockid(main)
 
         def look() -> None:
             while True:
-                time.sleep(0.015)
+                time.sleep(0.01)
                 since = self._since
-                if since is not None and time.perf_counter() - since > STALL_SECONDS * 0.6 and len(self._seen) < 3:
-                    frames = traceback.extract_stack(sys._current_frames()[main])[-7:]
-                    self._seen.append(
-                        " < ".join(f"{f.filename.rpartition('/')[2]}:{f.lineno} {f.name}" for f in reversed(frames))
-                    )
+                if since is None:
+                    continue
+                if since != self._looked_at:
+                    self._looked_at, self._cpu, self._seen = since, time.clock_gettime(clock), []
+                elif time.perf_counter() - since > STALL_SECONDS * 0.6 and len(self._seen) < 3:
+                    self._seen.append(_place(traceback.extract_stack(sys._current_frames()[main])))
 
         asyncio.Handle._run = timed  # type: ignore[method-assign]
         threading.Thread(target=look, daemon=True).start()
+
+
+def _place(stack: traceback.StackSummary) -> str:
+    """The innermost frames, and those of the product."""
+    frames = list(stack)
+    kept = [one for place, one in enumerate(frames) if place >= len(frames) - 3 or "jupyter_pernix" in one.filename]
+    kept = [one for one in kept if "importlib" not in one.filename]
+    return " < ".join(f"{one.filename.rpartition('/')[2]}:{one.lineno} {one.name}" for one in reversed(kept[-9:]))
 
 
 def _name(handle: asyncio.Handle) -> str:
@@ -160,6 +217,7 @@ def _load_jupyter_server_extension(serverapp: Any) -> None:
         [
             (url_path_join(base, "benchmark/burst"), BurstHandler),
             (url_path_join(base, "benchmark/stat"), StatHandler),
+            (url_path_join(base, "benchmark/times"), TimesHandler),
         ],
     )
     if os.environ.get("BENCHMARK_STALLS"):

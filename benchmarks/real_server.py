@@ -82,6 +82,8 @@ def _wait_for(process: subprocess.Popen[bytes], log: Path, server_file: Path) ->
             request = urllib.request.Request(f"{url}/pernix/api/", headers={"Authorization": f"token {TOKEN}"})
             with urllib.request.urlopen(request, timeout=10):
                 return url
+        except urllib.error.HTTPError as exc:
+            raise SystemExit(f"the server does not serve: {exc} {exc.read()!r}") from exc
         except (OSError, ValueError, urllib.error.URLError):
             time.sleep(0.05)
     raise SystemExit(f"the server did not start:\n{log.read_text()[-3000:]}")
@@ -91,7 +93,7 @@ def rss_mb(pid: int) -> float:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def cpu_seconds(pid: int) -> float:
-    """Of user and system, all threads."""
+def cpu_seconds(pid: int | str) -> float:
+    """Of user and system, all threads; or of one, named by its path below ``/proc``."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -272,7 +272,7 @@ class Bus:
         self._queues: dict[SessionId | None, _Queue] = {}
         self._fresh: dict[_Queue, None] = {}
         self._texts = _Texts()
-        self._timer: asyncio.Handle | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._quiet_from = 0.0
 
     def subscribe(self, session_id: SessionId | None = None) -> Subscription:
@@ -310,12 +310,14 @@ class Bus:
             queues = self._queues_of(stored.event.session_id)
             if queues:
                 self._add(queues, event_message(stored.seq, encode_stored(stored)))
+        self._stir()
 
     def pass_on(self, delta: Delta) -> None:
         self._texts.add(delta)
         queues = self._queues_of(delta.session_id)
         if queues:
             self._add(queues, delta_message(encode_delta(delta)))
+            self._stir()
 
     def close(self) -> None:
         """Cut all listeners, now and later; they are offered what waits first."""
@@ -332,10 +334,15 @@ class Bus:
         for queue in queues:
             queue.add(message, self.last_seq)
             self._fresh[queue] = None
-        if self._timer is None:
+
+    def _stir(self) -> None:
+        """Tell now, and not at the end of a turn of the loop that may be long; soon, if it was done just before."""
+        if self._fresh:
             loop = asyncio.get_running_loop()
-            wait = self._quiet_from - loop.time()
-            self._timer = loop.call_later(wait, self._tell) if wait > 0 else loop.call_soon(self._tell)
+            if loop.time() >= self._quiet_from:
+                self._tell()
+            elif self._timer is None:
+                self._timer = loop.call_at(self._quiet_from, self._tell)
 
     def _tell(self) -> None:
         if self._timer is not None:
