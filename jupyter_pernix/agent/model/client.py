@@ -29,6 +29,8 @@ from .stream import ReplyReader
 if TYPE_CHECKING:
     import httpx
 
+    from .http import Answer
+
 _encode = msgspec.json.Encoder().encode
 _LONGEST_ERROR_BODY = 64 * 1024
 _END_GRACE = 0.25
@@ -92,7 +94,7 @@ class Endpoint:
         if wait.scope.cancelled_caught:
             raise wait.error()
 
-    async def _send(self, body: bytes, headers: Mapping[str, str]) -> "httpx.Response":
+    async def _send(self, body: bytes, headers: Mapping[str, str]) -> "Answer":
         with self.translated():
             return await self.wire.post(body, headers)
 
@@ -106,7 +108,7 @@ class Endpoint:
         limit = self.deadlines.between_tokens
         return StreamBroken(f"{place(self.base_url)} stopped for {limit:g} s in the middle of its answer")
 
-    async def _refusal(self, response: "httpx.Response") -> ModelError:
+    async def _refusal(self, response: "Answer") -> ModelError:
         body = b""
         try:
             with self.translated(), anyio.fail_after(self.deadlines.connect):
@@ -121,7 +123,7 @@ class Endpoint:
         return classify_body(response.status_code, body, response.headers)
 
     async def _parts(
-        self, response: "httpx.Response", reader: ReplyReader, started: float, wait: "_Wait"
+        self, response: "Answer", reader: ReplyReader, started: float, wait: "_Wait"
     ) -> AsyncGenerator[Part]:
         first: float | None = None
         encoded = "content-encoding" in response.headers
@@ -199,7 +201,7 @@ def _no_limit() -> ModelError:
     raise AssertionError("nothing had a deadline")
 
 
-def _was_read(response: "httpx.Response") -> bool:
+def _was_read(response: "Answer") -> bool:
     """Whether an answer is known to have been read to its end, so that there is nothing left to close."""
     return bool(getattr(response.stream, "is_over", False))
 

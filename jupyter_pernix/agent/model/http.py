@@ -14,6 +14,10 @@ from .complaint import masked
 if TYPE_CHECKING:
     import httpx
 
+    from .transport import LocalTransport, PlainAnswer
+
+    Answer = httpx.Response | PlainAnswer
+
 
 def is_loopback(url: str) -> bool:
     """Whether ``url`` leads to this machine by its own name or address."""
@@ -84,7 +88,11 @@ class Wire:
         verify = not base_url.startswith("http://")
         limits = httpx.Limits(max_keepalive_connections=8, keepalive_expiry=_IDLE)
         local = is_loopback(base_url)
-        transport = _local_transport(base_url, limits) if local else None
+        local_transport = _local_transport() if local and not verify else None
+        transport = local_transport
+        if local and verify:
+            transport = httpx.AsyncHTTPTransport(limits=limits, trust_env=False)
+        self._connect = connect
         self._timeouts: dict[str, float | None] = {"connect": connect, "read": None, "write": 60.0, "pool": connect}
         self.client = httpx.AsyncClient(
             timeout=httpx.Timeout(**self._timeouts),
@@ -95,16 +103,17 @@ class Wire:
             limits=limits,
         )
         self._url = httpx.URL(f"{base_url}/chat/completions")
-        # On this machine the client's redirects, cookies and proxies have nothing to do, and cost half of a request.
-        self._transport = None if self._url.userinfo else transport
         given = httpx.Headers(self.client.headers)
         given.update({"content-type": "application/json", "accept": "text/event-stream"})
         self._headers = given.raw
+        # On this machine the client's redirects, cookies and proxies have nothing to do, and cost half of a request.
+        self._local = None if self._url.userinfo else local_transport
+        self._begin = _begin_of(httpx.Request("POST", self._url, headers=self._headers))
 
     async def aclose(self) -> None:
         await self.client.aclose()
 
-    async def post(self, body: bytes, headers: Mapping[str, str]) -> "httpx.Response":
+    async def post(self, body: bytes, headers: Mapping[str, str]) -> "Answer":
         """Ask for an answer; the body of the response is not read yet.
 
         A connection that was idle may be closed by the server in the very moment in which it is used again. A request that met
@@ -116,27 +125,37 @@ class Wire:
 
         while True:
             begun, opened = time.monotonic(), _Opened()
-            request = httpx.Request(
-                "POST",
-                self._url,
-                headers=[*self._headers, *_raw(headers)],
-                content=body,
-                extensions={"timeout": self._timeouts, "trace": opened},
-            )
             try:
-                if self._transport is not None:
-                    return await self._transport.handle_async_request(request)
-                return await self.client.send(request, stream=True)
+                return await self._posted(body, headers, opened)
             except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
                 if opened.new or time.monotonic() - begun > _STALE_WITHIN:
                     raise
 
+    async def _posted(self, body: bytes, headers: Mapping[str, str], opened: "_Opened") -> "Answer":
+        if self._local is not None:
+            fields = [b"%b: %b\r\n" % field for field in _raw(headers)]
+            request = b"%b%bContent-Length: %d\r\n\r\n%b" % (self._begin, b"".join(fields), len(body), body)
+            return await self._local.post(request, self._url, trace=opened, connect=self._connect)
+        import httpx  # spares the extension's import
 
-def _local_transport(base_url: str, limits: "httpx.Limits") -> "httpx.AsyncBaseTransport":
-    import httpx  # spares the extension's import
+        request = httpx.Request(
+            "POST",
+            self._url,
+            headers=[*self._headers, *_raw(headers)],
+            content=body,
+            extensions={"timeout": self._timeouts, "trace": opened},
+        )
+        return await self.client.send(request, stream=True)
 
-    if not base_url.startswith("http://"):
-        return httpx.AsyncHTTPTransport(limits=limits, trust_env=False)
+
+def _begin_of(request: "httpx.Request") -> bytes:
+    """The request line and all headers but the body's length."""
+    lines = [b"%b %b HTTP/1.1\r\n" % (request.method.encode("ascii"), request.url.raw_path)]
+    lines += [b"%b: %b\r\n" % field for field in request.headers.raw if field[0].lower() != b"content-length"]
+    return b"".join(lines)
+
+
+def _local_transport() -> "LocalTransport":
     # Imported here: it needs httpx.
     from .transport import LocalTransport
 

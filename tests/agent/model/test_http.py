@@ -1,3 +1,4 @@
+import gzip
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -74,6 +75,8 @@ class Fickle:
         self.connections = 0
         self.requests = 0
         self.closed = anyio.Event()
+        self.request = ""
+        self.answer = ANSWER
         self._answers, self._closes = answers, closes
 
     async def serve(self, stream: anyio.abc.SocketStream) -> None:
@@ -85,7 +88,7 @@ class Fickle:
                     self.requests += 1
                     if self.requests > self._answers and self.requests != 3:
                         break
-                    await stream.send(ANSWER)
+                    await stream.send(self.answer)
                     if self._closes:
                         break
             except (anyio.EndOfStream, anyio.BrokenResourceError):
@@ -96,6 +99,7 @@ class Fickle:
         data = b""
         while not data.endswith(b"body"):
             data += await stream.receive()
+        self.request = data.decode()
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[Wire]:
@@ -111,8 +115,11 @@ class Fickle:
 
 
 async def posted(wire: Wire) -> bytes:
-    response = await wire.post(b"body", {})
-    return await response.aread()
+    response = await wire.post(b"body", {"x-conversation-id": "ses_1"})
+    try:
+        return b"".join([piece async for piece in response.aiter_bytes()])
+    finally:
+        await response.aclose()
 
 
 async def test_requests_one_after_another_share_a_connection() -> None:
@@ -145,3 +152,26 @@ async def test_a_request_on_a_new_connection_is_never_sent_twice() -> None:
         with pytest.raises(httpx.RemoteProtocolError):
             await posted(wire)
     assert (server.connections, server.requests) == (1, 1)
+
+
+async def test_a_request_has_its_headers_once_and_the_length_of_its_body() -> None:
+    server = Fickle(answers=1)
+    async with server.running() as wire:
+        assert await posted(wire) == b"word"
+        line, *fields = server.request.removesuffix("\r\n\r\nbody").split("\r\n")
+        named = {name.lower(): value for name, _, value in (field.partition(": ") for field in fields)}
+        assert line == "POST /v1/chat/completions HTTP/1.1"
+        assert len(named) == len(fields)
+        assert named["host"].startswith("127.0.0.1:")
+        assert named["content-length"] == "4"
+        assert named["content-type"] == "application/json"
+        assert named["x-conversation-id"] == "ses_1"
+
+
+async def test_an_answer_that_is_encoded_all_the_same_is_decoded() -> None:
+    server = Fickle(answers=1)
+    packed = gzip.compress(b"word")
+    head = b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: %d\r\n\r\n" % len(packed)
+    server.answer = head + packed
+    async with server.running() as wire:
+        assert await posted(wire) == b"word"
