@@ -10,7 +10,6 @@ python benchmarks/crash_boundaries.py --kills 1000 --server 60
 import argparse
 import json
 import random
-import re
 import shutil
 import statistics
 import subprocess
@@ -66,7 +65,7 @@ def lines_of_lives(kills: int, seed: int, prepared: Path, base: int, keep: str, 
 
 
 def table(lines: list[dict[str, Any]]) -> str:
-    points = Counter(re.sub(r" \(\d+\)$", "", point) for line in lines for point in line["points"])
+    points = Counter(point for line in lines for point in line["points"])
     places = Counter(point.removesuffix(" of a start") for point in points.elements())
     starts = Counter(point.removesuffix(" of a start") for point in points.elements() if point.endswith("of a start"))
     rows = ["killed                          kills  of them while starting"]

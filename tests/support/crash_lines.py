@@ -30,6 +30,8 @@ from support.crash_user import Findings, Life, live
 # Some of these are loaded for the processes to come: what they load on demand is here already.
 
 IN_A_LINE = 10
+AT_THE_END = "at the end of its work"
+"""Where a process is killed that did not come to its point."""
 _KERNELS_SHARE = 0.06
 _FROM_START_SHARE = 0.25
 _PREPARED_EVERY = 5
@@ -103,10 +105,13 @@ def run_line(seed: int, kills: int, *, prepared: Path | None = None, base: int =
 
 
 def _one(life: Life, line: Line) -> None:
-    if life.point:
-        line.points.append(f"{life.point}{' of a start' if life.from_start else ''} ({life.hit})")
-        line.kernels += life.kernels
+    mark = life.folder / "mark"
+    mark.unlink(missing_ok=True)
     status = _forked(life)
+    if life.point:
+        name = life.point if mark.exists() else AT_THE_END
+        line.points.append(f"{name}{' of a start' if life.from_start else ''}")
+        line.kernels += life.kernels
     if life.point and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
         with (life.folder / "kills").open("a") as file:
             file.write(f"{life.number}\n")

@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import jupyter_pernix.serverext.store.database as database
@@ -13,16 +14,16 @@ import jupyter_pernix.serverext.store.journal as journal
 import jupyter_pernix.serverext.store.writer as writer
 
 POINTS: dict[str, int] = {
-    "before the record is written": 60,
-    "in the middle of a record": 60,
-    "before it is made durable": 60,
-    "durable, not acknowledged": 60,
-    "acknowledged": 90,
-    "the journal is sealed": 4,
-    "in the middle of taking in": 4,
-    "while taking in is committed": 4,
-    "taken in, journal not cut": 4,
-    "in the middle of cutting": 4,
+    "before the record is written": 40,
+    "in the middle of a record": 40,
+    "before it is made durable": 40,
+    "durable, not acknowledged": 40,
+    "acknowledged": 70,
+    "the journal is sealed": 3,
+    "in the middle of taking in": 3,
+    "while taking in is committed": 3,
+    "taken in, journal not cut": 3,
+    "in the middle of cutting": 3,
     "during a checkpoint": 2,
     "while the store is closed": 1,
     "any moment": 1,
@@ -40,10 +41,12 @@ def die() -> None:
 
 
 class Point:
-    """``passed`` is called whenever the named place is passed; at the ``hit``-th time since ``arm`` the process ends."""
+    """``passed`` is called whenever the named place is passed; at the ``hit``-th time since ``arm`` the process ends, and ``mark`` is a
+    file that says so."""
 
-    def __init__(self, name: str, hit: int, chance: random.Random) -> None:
+    def __init__(self, name: str, hit: int, chance: random.Random, *, mark: Path) -> None:
         self.name = name
+        self._mark = mark
         self._left = hit
         self._armed = False
         self._chance = chance
@@ -52,6 +55,7 @@ class Point:
     def arm(self) -> None:
         self._armed = True
         if self.name == "any moment":
+            self._mark.touch()
             self.within(_LONGEST_MOMENT)
 
     def passed(self, name: str) -> bool:
@@ -60,6 +64,8 @@ class Point:
             return False
         with self._lock:
             self._left -= 1
+            if self._left == 0:
+                self._mark.touch()
             return self._left == 0
 
     def within(self, seconds: float) -> None:

@@ -220,7 +220,7 @@ def live(life: Life) -> None:
 
 async def _live(life: Life) -> None:
     chance = random.Random(f"{life.seed}/{life.number}/point")
-    point = crash_points.Point(life.point, life.hit, chance)
+    point = crash_points.Point(life.point, life.hit, chance, mark=life.folder / "mark")
     crash_points.tune(chance)
     crash_points.install(point)
 
