@@ -59,7 +59,7 @@ class Asides:
         await self.store(self._started(step_id, question, model, role, size))
         reply: Reply | None = None
         try:
-            with anyio.move_on_after(question.seconds) as scope:
+            with anyio.move_on_after(self._seconds(question)) as scope:
                 reply = await with_retries(
                     lambda: _answer(model, conversation, question, self.session_id),
                     clock=self.clock,
@@ -67,7 +67,7 @@ class Asides:
                     policy=RetryPolicy.of(self.retry),
                 )
             if scope.cancelled_caught:
-                log.info("%s by %s took longer than %g s", question.purpose, model.name, question.seconds)
+                log.info("%s by %s took too long", question.purpose, model.name)
         except ModelError as exc:
             log.info("%s by %s failed: %s", question.purpose, model.name, exc)
         finally:
@@ -81,6 +81,10 @@ class Asides:
         tokens = size.prompt_bytes // GUESS
         cost = foreseen(tokens, model.price)
         return self.spending.next_request(self.clock.monotonic(), tokens=tokens, cost=cost) is None
+
+    def _seconds(self, question: Question) -> float:
+        left = None if self.spending is None else self.spending.left(self.clock.monotonic())
+        return question.seconds if left is None else min(question.seconds, left)
 
     def _started(self, step_id: StepId, question: Question, model: Model, role: Role, size: RequestSize) -> StepStarted:
         return StepStarted(

@@ -4,6 +4,7 @@ run side by side.
 """
 
 import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -32,7 +33,7 @@ from .toolbox import Toolbox
 from .tools.base import RESULT_LIMIT, Bound, ToolContext, ToolResult
 from .tools.delegate import DELEGATE
 from .tools.sidefile import keep
-from .wellformed import wellformed, wellformed_json
+from .wellformed import is_json, wellformed, wellformed_json
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +44,8 @@ AFTER_ANSWER = "Not done: the turn was finished before this call."
 _LONGEST_RESULT = RESULT_LIMIT + 4_000
 _SHORTEST_LIMIT = 1_000
 _SIDE_BY_SIDE = 3
+
+_WIRE_ID = re.compile(r"[!-~]{1,1024}")
 
 Correct = Callable[[str], list[str]]
 
@@ -155,13 +158,13 @@ class Calls:
             turn_id=self._turn_id,
             step_id=step.step_id,
             call_id=call_id,
-            # some endpoints give every call the same id, or none
+            # some endpoints give every call the same id, or none, or one that others would refuse
             wire_id=call_id if self._is_taken(call.wire_id, wire_ids) else call.wire_id,
             tool=wellformed(call.name),
             kind=self._toolbox.kind(call.name, arguments),
             title=one_line(call.name, 80) if bound is None else bound.intent.title,
             arguments=arguments,
-            raw="" if raw == plain_json(arguments) else raw,
+            raw="" if raw == plain_json(arguments) or not is_json(raw) else raw,
         )
         key = call_key(call.name, arguments if call.arguments is not None else {"raw": call.raw})
         return OpenCall(
@@ -173,7 +176,8 @@ class Calls:
         )
 
     def _is_taken(self, wire_id: str, wire_ids: set[str]) -> bool:
-        return not wire_id or wire_id in wire_ids or wire_id in self._journal.transcript.wire_ids
+        usable = _WIRE_ID.fullmatch(wire_id)
+        return not usable or wire_id in wire_ids or wire_id in self._journal.transcript.wire_ids
 
     def _bound(self, name: str, arguments: JSON, fault: str) -> tuple[Bound | None, str]:
         try:

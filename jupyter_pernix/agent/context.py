@@ -10,6 +10,7 @@ Requests beside the conversation (plans, summaries, titles) are no part of it.
 """
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC
@@ -61,6 +62,10 @@ _ENDINGS: dict[TerminalCode, str] = {
 
 GIVEN_UP = "failed"
 """Finish reason of a step that has no answer."""
+
+_LONGEST_NAME = 64
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 _NOTE = "(This turn ended without an answer because {why}.)"
 
@@ -124,7 +129,14 @@ class _Step:
 
 def _wire_call(call: ToolCallRequested) -> JSON:
     arguments = call.raw or plain_json(call.arguments)
-    return {"id": call.wire_id, "type": "function", "function": {"name": call.tool, "arguments": arguments}}
+    return {"id": call.wire_id, "type": "function", "function": {"name": _wire_name(call.tool), "arguments": arguments}}
+
+
+def _wire_name(name: str) -> str:
+    """A name that a model made up, as an endpoint takes it; one request with another name would be refused, and each after it."""
+    if _NAME.fullmatch(name):
+        return name
+    return _NOT_IN_NAMES.sub("_", name[:_LONGEST_NAME]) or "unnamed"
 
 
 @dataclass(kw_only=True)

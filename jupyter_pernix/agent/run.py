@@ -169,6 +169,7 @@ class Run:
             try:
                 step = await turn.ask()
             except BudgetSpent as exc:
+                await self._keep_unfinished()
                 return Ending(code=exc.exceeded.code, detail=exc.exceeded.detail)
             except EndlessRepetition as exc:
                 await self._keep_unfinished()

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import anyio
+
 from ..config import Retry
 from ..errors import ContextOverflow, ModelError
 from ..events import (
@@ -38,6 +40,10 @@ class BudgetSpent(Exception):
     def __init__(self, exceeded: Exceeded) -> None:
         self.exceeded = exceeded
         super().__init__(exceeded.detail)
+
+
+class OutOfTime(BudgetSpent):
+    """The time was up in the middle of an answer; what there is of it stays."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +123,7 @@ class Steps:
         :raises ContextOverflow: if the input is too long for the model
         :raises EndlessRepetition: if the answer was cut off; what there is of it is ``unfinished``, and it is to be given up then
         :raises BudgetSpent: if the budget does not allow it, or another try of it
+        :raises OutOfTime: if its time was up before the answer was complete; as for a repetition
         """
         self._journal.transcript.flush()
         self._check()
@@ -124,7 +131,7 @@ class Steps:
         await self._journal.add(self._started(asked))
         try:
             reply = await self._answer(asked, last_try=last_try)
-        except EndlessRepetition:
+        except (EndlessRepetition, OutOfTime):
             raise
         except (ModelError, BudgetSpent):
             self._drop_unfinished()
@@ -311,13 +318,20 @@ class Steps:
 
     async def _once(self, streaming: Streaming) -> Reply:
         reply: Reply | None = None
-        async with self.model.stream(
-            self._journal.transcript.conversation,
-            self._toolbox.specs(self.model.protocol),
-            session_id=self._host.session_id,
-        ) as parts:
-            async for part in parts:
-                reply = self._take(streaming, part)
+        began = self._clock.monotonic()
+        left = self._spending.left(began)
+        with anyio.move_on_after(left):
+            async with self.model.stream(
+                self._journal.transcript.conversation,
+                self._toolbox.specs(self.model.protocol),
+                session_id=self._host.session_id,
+            ) as parts:
+                async for part in parts:
+                    reply = self._take(streaming, part)
+        if reply is None and left is not None:
+            exceeded = self._spending.next_call(began + left + 1)
+            assert exceeded is not None
+            raise OutOfTime(exceeded)
         if reply is None:
             raise AssertionError("a stream ends with a Reply or an error")
         return reply

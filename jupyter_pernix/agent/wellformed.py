@@ -1,5 +1,6 @@
 """Text from outside made storable: lone surrogates, which JSON can carry and UTF-8 cannot, become question marks."""
 
+import json
 from typing import Any, cast
 
 
@@ -21,3 +22,12 @@ def wellformed_json(value: Any) -> Any:
             return [wellformed_json(item) for item in cast(list[Any], value)]
         case _:
             return value
+
+
+def is_json(raw: str) -> bool:
+    """Whether a strict reader takes it; ours takes more than that, and some endpoints read the history strictly."""
+    try:
+        json.loads(raw)
+    except (ValueError, RecursionError):
+        return False
+    return True

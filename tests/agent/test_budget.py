@@ -1,15 +1,25 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import anyio
 import pytest
 from agent.acting import Acting, answer
 
 from jupyter_pernix.agent.budget import Spending, tallies, total
+from jupyter_pernix.agent.legality import illegalities
 from jupyter_pernix.agent.run_settings import RunSettings
 from jupyter_pernix.agent.testing import Says, ScriptedModel, call
 from jupyter_pernix.config import Price
 from jupyter_pernix.errors import RateLimited
-from jupyter_pernix.events import Event, FileChanged, ProblemNoticed, SessionStateChanged, Stored, TurnFinished
+from jupyter_pernix.events import (
+    Event,
+    FileChanged,
+    MessageCompleted,
+    ProblemNoticed,
+    SessionStateChanged,
+    Stored,
+    TurnFinished,
+)
 from jupyter_pernix.ids import SessionId, TurnId
 from jupyter_pernix.records import Budget, FileChange, SessionState, Spent, TerminalCode, Usage
 
@@ -239,3 +249,22 @@ async def test_a_plan_is_not_made_with_tokens_that_are_not_there(acting: Acting)
     assert finished.code == TerminalCode.BUDGET_TOKENS
     assert acting.background.requests == []
     assert isinstance(acting.host.events[-2], TurnFinished)
+
+
+async def test_an_answer_that_does_not_end_is_cut_off_by_the_time(acting: Acting) -> None:
+    with anyio.fail_after(20):
+        finished = await acting.say(
+            [Says(text="It begins well", waits=True)], budget=Budget(seconds=0.2, rounds=None, tokens=None)
+        )
+    assert finished.code == TerminalCode.BUDGET_TIME
+    assert [message.text for message in acting.of(MessageCompleted)] == ["It begins well"]
+    assert illegalities(acting.host.log) == []
+
+
+async def test_a_plan_is_not_waited_for_beyond_the_time(tmp_path: Path) -> None:
+    acting = Acting(
+        root=tmp_path, background=ScriptedModel([Says(waits=True)]), settings=RunSettings(budget=Budget(seconds=0.2))
+    )
+    with anyio.fail_after(10):
+        finished = await acting.say([answer()], text="Read the file a.csv, fix the import in it and add a test")
+    assert finished.code == TerminalCode.ANSWERED

@@ -1,5 +1,7 @@
 """The log as the model reads it: legal, append-only, the same bytes live and rebuilt."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -182,3 +184,22 @@ async def test_thoughts_are_not_sent_again(acting: Acting) -> None:
     await acting.say([answer()])
 
     assert "secret plan" not in acting.model.sent[0].decode()
+
+
+async def test_what_strict_endpoints_would_refuse_of_a_call_is_not_sent_back(acting: Acting) -> None:
+    written = '{"path": "a\tb"}'  # a bare tab: not JSON to a strict reader
+    wrong = (
+        ModelCall(wire_id="w" * 3000, name="", arguments={}, raw=""),
+        ModelCall(wire_id="a b\u202e", name="run shell\n\u202e", arguments={}, raw=""),
+        ModelCall(wire_id="", name="x" * 5000, arguments={}, raw=""),
+        ModelCall(wire_id="fine", name="read_file", arguments={"path": "a\tb"}, raw=written),
+    )
+    await acting.say([Says(calls=wrong), answer()])
+
+    calls = acting.model.requests[-1][2]["tool_calls"]
+    for one in calls:
+        assert re.fullmatch("[A-Za-z0-9_-]{1,64}", one["function"]["name"])
+        assert re.fullmatch("[A-Za-z0-9_.:-]{1,64}", one["id"])
+        assert isinstance(json.loads(one["function"]["arguments"]), dict)
+    assert calls[3]["id"] == "fine"
+    assert "run shell" in acting.results[1]
