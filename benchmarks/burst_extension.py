@@ -1,7 +1,7 @@
 """A server extension for benchmarks alone: it makes bursts of stored events, and notes what holds the event
 loop and when something comes to the bus.
 
-``POST benchmark/burst?n=…&rate=…&size=…`` appends events through the product's own store, as a session with its own appends does;
+``POST benchmark/burst?n=…&rate=…&size=…`` appends events to the newest session, through the product's own store;
 ``rate`` 0 is as fast as possible. ``GET benchmark/stat`` gives figures of the process. A burst's event holds ``"ts": time.time()``.
 """
 
@@ -38,14 +38,10 @@ class _Handler(APIHandler):
 class BurstHandler(_Handler):
     @web.authenticated
     async def post(self) -> None:
-        from jupyter_pernix.records import SessionCreate  # the product is loaded by its own entry
-
         runtime = await self.runtime()
         number, rate = int(self.get_argument("n")), float(self.get_argument("rate", "0"))
         pad = "x" * int(self.get_argument("size", "100"))
         begun = time.perf_counter()
-        if not runtime.sessions.listed():
-            await runtime.sessions.create(SessionCreate(title="burst"))
         session_id = runtime.sessions.listed()[0].session_id
         if rate:
             await self._paced(runtime.store, session_id, number, rate, pad)

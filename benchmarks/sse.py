@@ -288,6 +288,7 @@ def floor_server(folder: Path) -> Iterator[Target]:
 @contextmanager
 def product_server(folder: Path) -> Iterator[Target]:
     with real_server(folder) as server:
+        server.request("POST", f"{server.api}/sessions", {"title": "burst"})
         yield Target(
             name="product",
             events=server.api + "/stream?after={after}",
