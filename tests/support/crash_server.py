@@ -72,11 +72,11 @@ class ServerCrashes:
             known = {int(event["seq"]): event for event in client.past_events(session_id)}
             wrong += [f"{seq} is lost" for seq in witness.events.keys() - known.keys()]
             wrong += [f"{seq} is changed" for seq, event in witness.events.items() if known.get(seq, event) != event]
-        wrong += self._wrong(client, sessions, at_rest=True)
+        wrong += self._wrong(client, sessions)
         left = [str(client.session(session_id)["state"]) for session_id in sessions]
         for session_id in sessions:
             wrong += self._go_on(client, session_id)
-        wrong += self._wrong(client, sessions, at_rest=True)
+        wrong += self._wrong(client, sessions)
         return ServerRound(
             number=number,
             told=sum(len(witness.events) for witness in witnesses),
@@ -116,7 +116,7 @@ class ServerCrashes:
         for session_id in (*sessions, *workers):
             yield from (decode_stored(json.dumps(event)) for event in client.past_events(session_id))
 
-    def _wrong(self, client: Client, sessions: list[str], *, at_rest: bool) -> list[str]:
+    def _wrong(self, client: Client, sessions: list[str]) -> list[str]:
         log = sorted(self._logs(client, sessions), key=lambda stored: stored.seq)
         mine = {str(stored.event.session_id) for stored in log}
         files = [self._ledger, *self._lab.root.glob("notes-*.txt")]
@@ -124,7 +124,17 @@ class ServerCrashes:
         asked = {token for stored in log for token in effects_in([str(stored.event)])}
         effects = {token: count for token, count in effects.items() if token in asked}
         assert mine
-        return [*illegal(log, at_rest=at_rest), *unexplained(log, effects)]
+        return [*illegal(log), *unexplained(log, effects), *self._unreadable()]
+
+    def _unreadable(self) -> list[str]:
+        """Run notebooks are whole or not there."""
+        wrong: list[str] = []
+        for path in self._lab.root.rglob("*.ipynb"):
+            try:
+                json.loads(path.read_text(encoding="utf-8"))
+            except ValueError as exc:
+                wrong.append(f"{path.name}: {exc}")
+        return wrong
 
     def _go_on(self, client: Client, session_id: str) -> list[str]:
         """As a user does who finds the session like this, to its end."""

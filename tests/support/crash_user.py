@@ -80,6 +80,7 @@ class User:
         self.sessions = sessions
         self.chance = random.Random(f"{life.seed}/{life.number}")
         self._jobs = 0
+        self._ids: list[SessionId] = []
 
     async def _try(self, doing: Awaitable[object]) -> bool:
         """Whether it was taken: what is refused in words is no fault."""
@@ -90,7 +91,10 @@ class User:
         return True
 
     def ids(self) -> list[SessionId]:
-        return [one.session_id for one in self.sessions.listed() if one.title.startswith("Crash")]
+        """The sessions of the harness, whatever else is in the store."""
+        if len(self._ids) < SESSIONS:
+            self._ids = [one.session_id for one in self.sessions.listed() if one.title.startswith("Crash")]
+        return self._ids
 
     # ---- going on ---------------------------------------------------------------------------------------------------
 
