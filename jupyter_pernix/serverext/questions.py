@@ -11,7 +11,7 @@ import anyio
 from ..errors import Conflict, InvalidInput
 from ..events import ApprovalRequested, ApprovalResolved
 from ..ids import ApprovalId, CallId, TurnId, new_approval_id
-from ..records import ApprovalAnswer, ApprovalChoice, ApprovalView, SessionState
+from ..records import ApprovalAnswer, ApprovalChoice, ApprovalView
 from .session_log import SessionLog
 
 
@@ -22,6 +22,8 @@ class Question:
         self.asker = asker
         self.event = event
         self.carried = carried
+        self.taken = False
+        """An answer is on its way into the log."""
         self.answer: ApprovalAnswer | None = None
         self.answered = anyio.Event()
 
@@ -112,14 +114,16 @@ class Questions:
         event = question.event
         if answer.choice not in event.choices:
             raise InvalidInput("$.choice", f"{answer.choice!r} was not offered; choices: {', '.join(event.choices)}")
-        if self._open.pop(event.approval_id, None) is None:
+        if question.taken or event.approval_id not in self._open:
             raise Conflict("the question has been answered already")
+        # It stays known until its answer is stored: a turn that is stopped meanwhile closes it.
+        question.taken = True
         try:
             await self.log.move("approval_resolved", self._resolved(event, answer, by=by), turn_id=event.turn_id)
         except BaseException:
-            if self.log.summary.state is SessionState.AWAITING_USER:
-                self._open[event.approval_id] = question
+            question.taken = False
             raise
+        self._open.pop(event.approval_id, None)
         question.answer = answer
         question.answered.set()
         if not question.carried:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from jupyter_pernix.records import ApprovalChoice, CallView
@@ -96,6 +97,43 @@ async def test_a_stopped_turn_takes_its_question_with_it(serve: Serve) -> None:
         assert (resolved["choice"], resolved["by"]) == ("reject_once", "host")
         assert (await answered(server, approval, choice="allow_once"))[0] == 409
         assert (await server.get("/sessions"))[0]["open_approvals"] == 0
+
+
+async def test_a_turn_that_is_stopped_while_an_answer_is_on_its_way_leaves_no_open_question(serve: Serve) -> None:
+    open_after_stop: list[int] = []
+    server: Served
+
+    async def ask_and_look(turn: Turn) -> None:
+        try:
+            await ask(turn)
+        finally:
+            with anyio.CancelScope(shield=True):
+                open_after_stop.append(len(await server.get("/approvals")))
+
+    async with serve(carry=Told(ask_and_look)) as server:
+        session, turn, approval = await asked(server)
+        (live,) = (await server.extension.runtime()).sessions.live
+        statuses: list[int] = []
+
+        async def answer() -> None:
+            statuses.append((await answered(server, approval, choice="allow_once"))[0])
+
+        async with live.log.moving, anyio.create_task_group() as group:
+            group.start_soon(server.http.post, f"/sessions/{session}/turns/{turn}/cancel")
+            await until_waits(live.log.moving, 1)
+            group.start_soon(answer)
+            await until_waits(live.log.moving, 2)
+            live.log.moving.release()
+            await server.wait_idle(session)
+            await live.log.moving.acquire()
+        assert statuses == [409]
+        assert open_after_stop == [0]
+
+
+async def until_waits(lock: anyio.Lock, tasks: int) -> None:
+    with anyio.fail_after(10):
+        while lock.statistics().tasks_waiting < tasks:
+            await anyio.lowlevel.checkpoint()
 
 
 async def test_a_question_of_a_stopped_server_is_answered_in_the_next_under_the_same_id(serve: Serve) -> None:
