@@ -42,6 +42,7 @@ from jupyter_pernix.serverext.sessions import Sessions  # noqa: E402
 from jupyter_pernix.serverext.side_files import SideFiles  # noqa: E402
 from jupyter_pernix.serverext.store import EventStore  # noqa: E402
 from jupyter_pernix.serverext.surroundings import Surroundings  # noqa: E402
+from jupyter_pernix.serverext.warming import warm_up  # noqa: E402
 
 IMPORT_SECONDS = time.perf_counter() - _begun
 
@@ -188,7 +189,9 @@ async def _work(data: Path, root: Path) -> dict[str, object]:
 
 
 async def _once(endpoint: Endpoint, store: EventStore, around: Surroundings, session_id: SessionId) -> None:
-    """What a process does once, however many turns follow: make the client and the tools' schemas, read the schema of notebooks."""
+    """What a process does once, however many turns follow: a server does it when a session is made. Here the client and the tool
+    ``add``, which no server has, are made too."""
+    await warm_up(lambda: True)
     assert endpoint.client
     assert all(tool.spec for tool in OFFERED.values())
     log = await store.events(session_id)

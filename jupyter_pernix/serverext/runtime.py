@@ -30,6 +30,7 @@ from .side_files import SideFiles
 from .store import EventStore
 from .surroundings import Carry, Surroundings
 from .turns import AgentTurns
+from .warming import warm_up
 
 log = logging.getLogger(__name__)
 
@@ -135,6 +136,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
             carry=options.carry or turns.carry,
             compact=turns.compact,
             title=turns.title,
+            warm=None if options.carry else warm_up,
             instructions_folder=options.config_folder,
             write_record=RunNotebooks(kernels).write,
             tasks=tasks,

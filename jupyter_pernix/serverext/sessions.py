@@ -58,6 +58,7 @@ class Sessions:
         self._live: dict[SessionId, Session] = {}
         self._questions: dict[ApprovalId, Question] = {}
         self._workers = WorkerSessions(around, self._open_worker)
+        self._warmed = False
 
     def saw(self, group: list[Stored]) -> None:
         """For the store: what was committed, in order."""
@@ -126,6 +127,7 @@ class Sessions:
     async def create(self, wanted: SessionCreate) -> SessionSummary:
         """:raises InvalidInput: if the space is not a folder below the server's root, or a name is too long"""
         space_root = self._space_root(wanted.space_root)
+        self._warm_up()
         session = await self._created(
             title=self._title(wanted.title),
             space_root=space_root,
@@ -137,6 +139,12 @@ class Sessions:
             budget=wanted.budget,
         )
         return self.summary(session.session_id)
+
+    def _warm_up(self) -> None:
+        """Somebody is about to write a first message; a server that nobody asks anything never loads the agent."""
+        if self.around.warm is not None and not self._warmed:
+            self._warmed = True
+            start_guarded(self.around.tasks, self.around.warm, lambda: self.busy == 0)
 
     async def _created(self, *, title: str, space_root: str, parent: SessionId | None = None, **fields: Any) -> Session:
         session_id = new_session_id()

@@ -37,6 +37,9 @@ Title = Callable[[SessionId, Sequence[Stored]], Awaitable[tuple[Sequence[Event],
 WriteRecord = Callable[[SessionId, Sequence[Stored], Path], None]
 """Writes the run notebook of a session's log to a path (blocking, atomic)."""
 
+Warm = Callable[[Callable[[], bool]], Awaitable[None]]
+"""Does ahead what the first turn of a process would take long for; as far as there is nothing to do, as the given function says."""
+
 
 class Kernels(Protocol):
     """What starts kernels; see ``kernel.provision``."""
@@ -59,6 +62,7 @@ class Surroundings:
     tasks: TaskGroup
     compact: Compact | None = None
     title: Title | None = None
+    warm: Warm | None = None
     clock: Clock = field(default_factory=SystemClock)
     instructions_folder: Path | None = None
     """The user's own folder of instructions to the agent."""
