@@ -6,20 +6,32 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from jupyter_pernix.config import Settings
 from jupyter_pernix.events import (
+    ApprovalRequested,
     Event,
     ExecutionOutput,
     MessageCompleted,
     SessionCreated,
     SessionStateChanged,
     StepFinished,
+    ToolCallRequested,
     TurnFinished,
+    TurnStarted,
     TurnSubmitted,
 )
-from jupyter_pernix.ids import SessionId, new_execution_id, new_session_id, new_step_id, new_turn_id
-from jupyter_pernix.records import SessionState, TerminalCode, Timings, Usage
+from jupyter_pernix.ids import (
+    SessionId,
+    new_approval_id,
+    new_call_id,
+    new_execution_id,
+    new_session_id,
+    new_step_id,
+    new_turn_id,
+)
+from jupyter_pernix.records import Budget, SessionState, TerminalCode, Timings, Usage
 from jupyter_pernix.serverext.bus import Bus
 from jupyter_pernix.serverext.sessions import Sessions
 from jupyter_pernix.serverext.side_files import SideFiles
@@ -81,6 +93,37 @@ def turn(session_id: SessionId, events: int, *, ends: bool) -> list[Event]:
     return log
 
 
+def asking(submitted: Event) -> list[Event]:
+    """A call of this turn that waits for a person."""
+    assert isinstance(submitted, TurnSubmitted)
+    ids: dict[str, Any] = {"session_id": submitted.session_id, "turn_id": submitted.turn_id, "call_id": new_call_id()}
+    return [
+        TurnStarted(
+            session_id=submitted.session_id,
+            turn_id=submitted.turn_id,
+            mode="edit",
+            endpoint="lab",
+            model="m",
+            protocol="tools",
+            context_length=None,
+            budget=Budget(),
+        ),
+        ToolCallRequested(
+            **ids,
+            step_id=new_step_id(),
+            wire_id="w",
+            tool="run_shell",
+            kind="execute",
+            title="ls",
+            arguments={"command": "ls"},
+        ),
+        ApprovalRequested(
+            **ids, approval_id=new_approval_id(), question="Run it?", detail="ls", choices=["allow_once"]
+        ),
+        moved(ids["session_id"], SessionState.PROCESSING, SessionState.AWAITING_USER, "approval_requested"),
+    ]
+
+
 async def appends(path: Path) -> None:
     store = await EventStore.open(path)
     session_id = new_session_id()
@@ -104,26 +147,27 @@ async def appends(path: Path) -> None:
 
 
 async def start(path: Path, events: int, sessions: int) -> None:
-    """A server that died with a tenth of its sessions at work."""
+    """A server that died with a tenth of its sessions at work, and a fortieth waiting for an answer."""
     store = await EventStore.open(path)
     each = events // sessions
     for number in range(sessions):
         session_id = new_session_id()
-        dies = number % 10 == 0
+        dies, asks = number % 10 == 0, number % 40 == 1
         log = [event for _ in range(max(1, each // 50)) for event in turn(session_id, 50, ends=True)]
-        await store.append([created(session_id), *log, *(turn(session_id, 50, ends=False) if dies else [])])
+        open_ = turn(session_id, 50, ends=False) if dies or asks else []
+        await store.append([created(session_id), *log, *open_, *(asking(open_[0]) if asks else [])])
     last = store.last_seq
     await store.aclose()
     times: list[float] = []
     for _ in range(3):
-        begun = time.perf_counter()
+        begun, cpu = time.perf_counter(), time.process_time()
         store = await EventStore.open(path)
         opened = time.perf_counter() - begun
         recovered = await Sessions(surroundings(store, path.parent)).recover()
         times.append(time.perf_counter() - begun)
         print(
             f"start on {last:,} events of {sessions} sessions, {len(recovered)} interrupted: "
-            f"open {opened:.2f} s, open and recover {times[-1]:.2f} s"
+            f"open {opened:.2f} s, open and recover {times[-1]:.2f} s, {time.process_time() - cpu:.2f} s of CPU"
         )
         await store.aclose()
     print(f"median start {statistics.median(times):.2f} s")

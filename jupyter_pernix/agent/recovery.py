@@ -7,8 +7,9 @@ Used at start. Nothing is run again: a call that had begun is reconciled by its 
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..events import Event, SessionStateChanged, Stored
 from ..fold import SessionFold
@@ -33,11 +34,10 @@ from .closing import (
     given_up,
     open_steps,
 )
-from .ledger import Ledger
 from .legality import WAITING, illegalities
-from .policy.scope import Scope
-from .tools.base import ReconcileContext, Tool
-from .tools.registry import TOOLS
+
+if TYPE_CHECKING:
+    from .tools.base import ReconcileContext, Tool
 
 __all__ = ["illegalities", "kept_turn", "settle"]
 
@@ -58,8 +58,9 @@ def kept_turn(view: SessionView) -> TurnView | None:
     return running[0] if asks or view.state is SessionState.PAUSED else None
 
 
-async def settle(stored: Sequence[Stored], space: Path, tools: Mapping[str, Tool[Any]] = TOOLS) -> list[Event]:
-    """What brings the session with this log, which another program left behind, to a legal state. To be stored all at once.
+async def settle(stored: Sequence[Stored], space: Path, tools: "Mapping[str, Tool[Any]] | None" = None) -> list[Event]:
+    """What brings the session with this log, which another program left behind, to a legal state. To be stored all at once. ``tools``:
+    those that its turns had; ``None``: the agent's own.
 
     ``space`` is looked at, never changed. A session that needs nothing gets nothing.
     """
@@ -67,9 +68,9 @@ async def settle(stored: Sequence[Stored], space: Path, tools: Mapping[str, Tool
         return []
     session_id = stored[0].event.session_id
     view = SessionFold.of(session_id, stored).view
-    context = ReconcileContext(scope=Scope(space), ledger=Ledger.of(stored))
+    known = _Known(stored, space, tools)
     ends = {
-        call.call_id: await _end(call, context, tools)
+        call.call_id: await _end(call, known)
         for turn in view.turns
         if turn.code is None
         for call in calls_of(turn)
@@ -132,18 +133,43 @@ def _is_answered(turn: TurnView) -> bool:
     return closed and bool(items) and isinstance(items[-1], MessageView)
 
 
-async def _end(call: CallView, context: ReconcileContext, tools: Mapping[str, Tool[Any]]) -> CallEnd:
+class _Known:
+    """What tools need to tell what became of their calls; read when one is asked, since most sessions have no such call."""
+
+    def __init__(self, stored: Sequence[Stored], space: Path, tools: "Mapping[str, Tool[Any]] | None") -> None:
+        self._stored = stored
+        self._space = space
+        self._tools = tools
+
+    def tool(self, name: str) -> "Tool[Any] | None":
+        if self._tools is None:
+            # Imported here: it loads every tool, and a server starts sooner without.
+            from .tools.registry import TOOLS
+
+            self._tools = TOOLS
+        return self._tools.get(name)
+
+    @cached_property
+    def context(self) -> "ReconcileContext":
+        from .ledger import Ledger
+        from .policy.scope import Scope
+        from .tools.base import ReconcileContext
+
+        return ReconcileContext(scope=Scope(self._space), ledger=Ledger.of(self._stored))
+
+
+async def _end(call: CallView, known: _Known) -> CallEnd:
     """What became of a call that had begun: as its tool can tell, else ``unknown``."""
     if call.worker is not None:
         if call.worker.code is None:
             return CallEnd("unknown", WORKER_LOST)
         good = call.worker.code is TerminalCode.ANSWERED
         return CallEnd("completed" if good else "failed", call.worker.answer)
-    tool = tools.get(call.tool)
+    tool = known.tool(call.tool)
     if tool is None or tool.reconcile is None:
         return CUT_OFF
     try:
-        found = await tool.reconcile(call.arguments, replace(context, changes=tuple(call.files)))
+        found = await tool.reconcile(call.arguments, replace(known.context, changes=tuple(call.files)))
     except Exception:
         # the edge of a tool: what cannot be found out is unknown, and the server starts
         log.exception("what became of call %s of %s could not be found out", call.call_id, call.tool)

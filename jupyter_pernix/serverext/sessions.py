@@ -3,7 +3,7 @@
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from ..records import (
     ApprovalView,
     SessionCreate,
     SessionPatch,
+    SessionState,
     SessionSummary,
     SessionView,
     TurnAccepted,
@@ -255,41 +256,33 @@ class Sessions:
         left = await self.around.store.unfinished()
         if not left:
             return []
-        # Imported here: it loads every tool, and most servers find nothing to settle.
+        # Imported here: most servers find nothing to settle.
         from ..agent.recovery import settle
-        from ..agent.tools.registry import TOOLS
 
         events: list[Event] = []
-        for session_id in left:
-            stored = await self.around.store.events(session_id)
-            summary = self.around.store.summary(session_id)
-            if summary is None:
-                continue
-            closing = await settle(stored, self.around.root / summary.space_root, TOOLS if tools is None else tools)
-            events += closing
-        await self.around.store.append(events)
-        for session_id in left:
-            await self._keep(session_id)
+        for session_id, log_ in left.items():
+            events += await settle(log_, self.around.root / self.summary(session_id).space_root, tools)
+        for stored in await self.around.store.append(events):
+            left[stored.event.session_id].append(stored)
+        for session_id, log_ in left.items():
+            if self.summary(session_id).state is not SessionState.IDLE_READY:
+                self._keep(session_id, log_)
         closed = list(dict.fromkeys(event.session_id for event in events))
         if closed:
             log.warning("%d sessions were interrupted when the last server ended", len(closed))
         return closed
 
-    async def _keep(self, session_id: SessionId) -> None:
+    def _keep(self, session_id: SessionId, log_: Sequence[Stored]) -> None:
         """Take over a session that waits for a person."""
-        from ..agent.legality import WAITING
         from ..agent.recovery import kept_turn
 
-        if self.summary(session_id).state not in WAITING:
-            return  # its log need not be read again
-        stored = await self.around.store.events(session_id)
-        fold = SessionFold.of(session_id, stored)
+        fold = SessionFold.of(session_id, log_)
         kept = kept_turn(fold.view)
         if kept is None:
             return
         queued = [
             QueuedTurn(turn_id=event.turn_id, can_ask=event.can_ask, reopened=event.turn_id == kept.turn_id)
-            for event in (each.event for each in stored)
+            for event in (each.event for each in log_)
             if isinstance(event, TurnSubmitted) and _is_open(fold, event.turn_id)
         ]
         waiting = next(turn for turn in queued if turn.reopened)

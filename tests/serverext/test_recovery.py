@@ -1,7 +1,10 @@
 """What a server that died leaves behind, and what the next one makes of it. A crash is a log that simply stops."""
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -9,6 +12,7 @@ from support.story import APPROVAL, SESSION, TURN, story
 
 from jupyter_pernix.agent.closing import BEGUN, NOT_BEGUN, WORKER_LOST
 from jupyter_pernix.agent.recovery import settle
+from jupyter_pernix.agent.testing import Says
 from jupyter_pernix.events import (
     ApprovalRequested,
     Event,
@@ -34,6 +38,7 @@ from jupyter_pernix.serverext.store import EventStore
 
 from .carrying import Told, echo
 from .conftest import Serve
+from .inprocess import World
 
 STORY = story()
 WAITING = {SessionState.AWAITING_USER, SessionState.PAUSED}
@@ -228,3 +233,61 @@ async def test_a_workers_question_does_not_outlive_its_server(tmp_path: Path) ->
     assert SessionFold.of(SESSION, log).view.state is SessionState.AWAITING_USER
     view, _ = await recovered(log, tmp_path)
     assert (view.state, view.turns[0].code) == (SessionState.IDLE_READY, TerminalCode.INTERRUPTED)
+
+
+async def test_sessions_are_settled_without_a_query_for_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(data=tmp_path / "data", root=tmp_path / "root", think=_says, work=_says, plan=_says)
+    sessions = [SessionId(f"ses_{number}") for number in range(4)]
+    asks = cut_after(ApprovalRequested)
+    async with world.sessions() as before:
+        for number, session_id in enumerate(sessions):
+            log = asks if number % 2 else cut_after(ToolCallRequested)
+            events = [replace(stored.event, session_id=session_id) for stored in log]
+            state = SessionFold.of(session_id, log).view.state
+            if number % 2 and state is not SessionState.AWAITING_USER:
+                events.append(
+                    SessionStateChanged(
+                        session_id=session_id,
+                        turn_id=TURN,
+                        before=state,
+                        after=SessionState.AWAITING_USER,
+                        reason="approval_requested",
+                    )
+                )
+            await before.around.store.append(events)
+        before.around.stopping = True
+    queries: list[object] = []
+    read = EventStore._read_until
+
+    async def counted(self: EventStore, *args: Any, **kwargs: Any) -> Any:
+        queries.append(args)
+        return await read(self, *args, **kwargs)
+
+    monkeypatch.setattr(EventStore, "_read_until", counted)
+    async with world.sessions() as after:
+        states = [after.summary(session_id).state for session_id in sessions]
+        assert states == [SessionState.IDLE_READY, SessionState.AWAITING_USER] * 2
+        assert len(queries) == 3
+        assert after.busy == 0
+
+
+def test_a_session_without_a_call_that_had_begun_is_settled_without_loading_the_tools() -> None:
+    script = """
+import asyncio, sys
+from pathlib import Path
+from support.story import SESSION, story
+from jupyter_pernix.events import ToolCallRequested
+from jupyter_pernix.agent.recovery import settle
+log = story()
+end = next(index for index, stored in enumerate(log) if isinstance(stored.event, ToolCallRequested)) + 1
+events = asyncio.run(settle(log[:end], Path()))
+print(len(events) > 2, "jupyter_pernix.agent.tools.registry" in sys.modules)
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=Path(__file__).parents[1], check=True
+    )
+    assert ran.stdout.split() == ["True", "False"]
+
+
+def _says(*_: object) -> Says:
+    return Says(text="Done.")

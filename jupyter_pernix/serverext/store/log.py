@@ -202,12 +202,13 @@ class EventStore:
         return records, recent if limit is None else recent[: max(0, limit - len(records))]
 
     async def unfinished(self) -> dict[SessionId, list[Stored]]:
-        """For each session that has a turn without an end, or is not idle, the events of its turns without an end, in order."""
+        """The whole log of each session that has a turn without an end, or is not idle."""
         found = await self._read(queries.unfinished)
-        for summary in self.summaries():
-            if summary.state is not SessionState.IDLE_READY:
-                found.setdefault(summary.session_id, [])
-        return found
+        found += [one.session_id for one in self.summaries() if one.state is not SessionState.IDLE_READY]
+        if not found:
+            return {}
+        session_ids = list(dict.fromkeys(found))
+        return await self._read(lambda connection: queries.logs(connection, session_ids))
 
     async def approval(self, approval_id: ApprovalId) -> tuple[SessionId, bool] | None:
         """The session that a question was asked in, and whether it is answered; ``None``: there is no such question."""

@@ -37,6 +37,20 @@ def select(
     return connection.execute(sql, values).fetchall()
 
 
+def logs(connection: "DuckDBPyConnection", session_ids: Sequence[str]) -> dict[SessionId, list[Stored]]:
+    """The whole logs of these sessions."""
+    marks = ", ".join("?" for _ in session_ids)
+    sql = f"SELECT seq, recorded_at, session_id, body FROM events WHERE session_id IN ({marks}) ORDER BY seq"
+    return _by_session(connection.execute(sql, list(session_ids)).fetchall())
+
+
+def _by_session(records: Sequence[Record]) -> dict[SessionId, list[Stored]]:
+    found: dict[SessionId, list[Stored]] = {}
+    for one, record in zip(stored(records), records, strict=True):
+        found.setdefault(SessionId(record[2]), []).append(one)
+    return found
+
+
 def stored(records: Sequence[Record]) -> list[Stored]:
     return [
         Stored(seq=seq, recorded_at=recorded_at.replace(tzinfo=UTC), event=decode_event(body))
@@ -77,21 +91,17 @@ def rebuild_summaries(connection: "DuckDBPyConnection") -> Summaries:
     )
 
 
-def unfinished(connection: "DuckDBPyConnection") -> dict[SessionId, list[Stored]]:
-    records: list[Record] = connection.execute(
+def unfinished(connection: "DuckDBPyConnection") -> list[SessionId]:
+    """Sessions that have a turn without an end, by their first such turn."""
+    rows = connection.execute(
         """
-        SELECT seq, recorded_at, session_id, body FROM events
-        WHERE turn_id IN (
-            SELECT turn_id FROM event_log WHERE type = 'turn.submitted'
-            EXCEPT SELECT turn_id FROM event_log WHERE type = 'turn.finished'
+        SELECT session_id FROM event_log WHERE type = 'turn.submitted' AND turn_id NOT IN (
+            SELECT turn_id FROM event_log WHERE type = 'turn.finished' AND turn_id IS NOT NULL
         )
-        ORDER BY seq
+        GROUP BY session_id ORDER BY min(seq)
         """
     ).fetchall()
-    found: dict[SessionId, list[Stored]] = {}
-    for one, record in zip(stored(records), records, strict=True):
-        found.setdefault(SessionId(record[2]), []).append(one)
-    return found
+    return [SessionId(session_id) for (session_id,) in rows]
 
 
 def approval(connection: "DuckDBPyConnection", approval_id: str) -> tuple[SessionId, bool] | None:

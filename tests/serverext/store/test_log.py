@@ -21,6 +21,7 @@ from jupyter_pernix.events import (
     Event,
     MessageCompleted,
     SessionCreated,
+    SessionStateChanged,
     StepFinished,
     Stored,
     TurnFinished,
@@ -300,7 +301,7 @@ async def test_summaries_agree_with_the_folded_sessions(path: Path) -> None:
     await store.aclose()
 
 
-async def test_only_turns_without_an_end_are_unfinished(path: Path) -> None:
+async def test_sessions_with_a_turn_without_an_end_are_unfinished_and_told_whole(path: Path) -> None:
     store = await EventStore.open(path)
     one, other = SessionId("ses_a"), SessionId("ses_b")
     ended, open_ = TurnId("trn_ended"), TurnId("trn_open")
@@ -314,7 +315,15 @@ async def test_only_turns_without_an_end_are_unfinished(path: Path) -> None:
             TurnSubmitted(session_id=one, turn_id=open_, text="y", origin="api"),
         ]
     )
-    assert {key: [stored.seq for stored in log] for key, log in (await store.unfinished()).items()} == {one: [5]}
+    assert {key: [stored.seq for stored in log] for key, log in (await store.unfinished()).items()} == {
+        one: [1, 3, 4, 5]
+    }
+    last = TurnFinished(session_id=one, turn_id=open_, code=TerminalCode.CANCELLED, detail="", usage=Usage())
+    moved = SessionStateChanged(
+        session_id=other, turn_id=None, before=SessionState.IDLE_READY, after=SessionState.COMPACTING, reason="x"
+    )
+    await store.append([last, moved])
+    assert {key: [stored.seq for stored in log] for key, log in (await store.unfinished()).items()} == {other: [2, 7]}
     await store.aclose()
 
 
