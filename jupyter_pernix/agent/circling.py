@@ -18,6 +18,7 @@ Nature = Literal["look", "check", "wait", "edit", "effect"]
 _LONGEST_COMMAND = 4_000
 _LOOKING = frozenset(("read_file", "list_files", "search_files"))
 _EDITING = frozenset(("write_file", "edit_file"))
+_DELEGATING = "delegate"
 _SEARCH_COMMAND = re.compile(r"(?:^|[|;&]\s*)(?:git\s+)?(?:grep|egrep|fgrep|rg|ag|ack)\b")
 _SED_LINES = re.compile(r"\A\s*sed\s+-n\s+['\"]?(\d+),(\d+)p['\"]?\s+(\S+)\s*\Z")
 _READ_HEAD = re.compile(r"\A(?P<about>[^\n]*?): lines (?P<first>\d+)-(?P<last>\d+) of (?P<all>\d+)\.")
@@ -42,7 +43,11 @@ def without_descriptions(arguments: Mapping[str, Any]) -> JSON:
 
 def call_key(tool: str, arguments: Mapping[str, Any]) -> str:
     """Equal for two calls that ask for the same: order of keys and descriptions do not matter."""
-    return f"{tool} {_canonical(without_descriptions(arguments)).decode()}"
+    asked = without_descriptions(arguments)
+    if tool == _DELEGATING:
+        # a worker is told its task alone; the title is for the user
+        asked.pop("title", None)
+    return f"{tool} {_canonical(asked).decode()}"
 
 
 def nature_of(tool: str, arguments: Mapping[str, Any]) -> Nature:

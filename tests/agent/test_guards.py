@@ -361,6 +361,15 @@ def test_a_call_whose_effect_is_unknown_is_asked_about_before_it_is_made_again()
     assert guards.needs_asking(key) == ""
 
 
+def test_a_task_is_asked_about_before_it_is_handed_over_again_under_another_title() -> None:
+    world = World(TurnId("turn-0"))
+    world.call("delegate", "?", status="unknown", title="Deploy it", task="Run make deploy")
+    world.turn_id = TURN
+    guards = Guards.of(world.log, TURN, call_key)
+    assert guards.needs_asking(call_key("delegate", {"task": "Run make deploy", "title": "The rest"}))
+    assert guards.needs_asking(call_key("delegate", {"task": "Run make test", "title": "Deploy it"})) == ""
+
+
 def _unknown_world() -> World:
     world = World(TurnId("turn-0"))
     world.call("run_shell", "?", status="unknown", command="make deploy")
