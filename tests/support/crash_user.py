@@ -282,7 +282,9 @@ async def _logs(life: Life, sessions: Sessions) -> list[Stored]:
     log = await store.events(after=life.base)
     if not life.base:
         return log
-    return [each for session_id in {one.event.session_id for one in log} for each in await store.events(session_id)]
+    sessions_since = {one.event.session_id for one in log}
+    whole = [each for session_id in sessions_since for each in await store.events(session_id)]
+    return sorted(whole, key=lambda stored: stored.seq)
 
 
 async def _look(life: Life, world: World, sessions: Sessions, seconds: float = 0.0, cpu: float = 0.0) -> None:
