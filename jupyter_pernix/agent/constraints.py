@@ -25,13 +25,23 @@ from .context import instructions_text
 
 _RULE = re.compile(
     r"\b(?:do not|don(?:'|’)?t|does not|must|mustn(?:'|’)?t|never|always|only|should not|shouldn(?:'|’)?t|can(?:'|’)?t|cannot|may not|not "
-    r"allowed|forbidden|off[- ]limits|keep|avoid|without|leave|except|unless|instead of|rather than|make sure|ensure|at most|at least|"
-    r"no more than|stick to|prefer|remember|important|read[- ]only|please no|no new|"
-    r"nicht|nie|niemals|immer|nur|muss|müssen|musst|darf|dürfen|darfst|keine?[nrms]?|ohne|lass|behalte|vermeide|höchstens|mindestens|"
-    r"statt|außer|wichtig|ne\s+\w+\s+pas|jamais|toujours|seulement|nunca|siempre|solo|sólo)\b",
+    r"allowed|forbidden|prohibited|off[- ]limits|hands off|keep|avoid|without|leave|except|unless|instead of|rather than|make sure|ensure|"
+    r"at most|at least|no more than|stick to|prefer|remember|important|read[- ]only|please no|no new|from now on|from here on|going forward|"
+    r"henceforth|no longer|stop|refrain|has to|have to|required?|nothing|nobody|no one|under no|"
+    r"nicht|nie|niemals|immer|nur|muss|müssen|musst|darf|dürfen|darfst|soll|sollst|sollen|keine?[nrms]?|ohne|lass|behalte|vermeide|"
+    r"höchstens|mindestens|statt|außer|wichtig|verboten|ab jetzt|ab sofort|künftig|merk dir|"
+    r"ne\s+\w+\s+(?:pas|plus|rien)|n['’]\w+\s+(?:pas|plus|rien)|jamais|toujours|seulement|uniquement|sans|évite[zr]?|interdit\w*|il faut|"
+    r"doi(?:s|t|vent)|désormais|sauf|nunca|siempre|solo|sólo|solamente|no\s+\w+[eé]?s|sin|evita[r]?|prohibido|debes?|deben|excepto|"
+    r"non\s+\w+|mai|sempre|soltanto|senza|deve|devi|vietato|tranne|não|apenas|somente|sem|evite|proibido|deves?|exceto|"
+    r"niet|nooit|altijd|alleen|moet|zonder|geen|mag|vermijd|verboden|nigdy|zawsze|tylko|bez|musisz|aldrig|alltid|inte|endast|"
+    r"asla|hiçbir|her zaman|sadece|yalnızca)\b"
+    r"|^no\b",
     re.IGNORECASE,
 )
-_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
+_OTHER_SCRIPT = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
+"""A letter that is not a Latin one."""
+_MOSTLY = 0.4
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；؟۔।])\s*|\n+")
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _LONGEST_SENTENCE = 500
 _LONGEST_REQUEST = 6_000
@@ -39,13 +49,19 @@ _MOST_DONE = 80
 
 
 def rules_in(text: str) -> list[str]:
-    """The sentences of a user's message that say what must, may or must not be done."""
+    """The sentences of a user's message that say what must, may or must not be done. In scripts whose languages have no words here,
+    each sentence may be one."""
     found: list[str] = []
     for sentence in _SENTENCE_END.split(_FENCE.sub(" ", text)):
         plain = sentence.strip(" \t-*•>")
-        if plain and _RULE.search(plain):
+        if plain and (_RULE.search(plain) or _is_other_script(plain)):
             found.append(plain if len(plain) <= _LONGEST_SENTENCE else plain[:_LONGEST_SENTENCE] + "…")
     return found
+
+
+def _is_other_script(sentence: str) -> bool:
+    letters = sum(map(str.isalpha, sentence))
+    return letters > 0 and len(_OTHER_SCRIPT.findall(sentence)) >= _MOSTLY * letters
 
 
 @dataclass(kw_only=True)

@@ -289,14 +289,35 @@ async def test_no_compaction_happens_without_a_turn(acting: Acting) -> None:
         "keep the file names",
         "Ändere nichts in src, nur die Tests.",
         "Niemals pushen!",
+        "From now on, use tabs.",
+        "No emojis in messages.",
+        "Nothing below data/ may be changed.",
+        "Ne supprime rien dans data.",
+        "Il faut utiliser des tabulations.",
+        "No toques la carpeta data.",
+        "Non toccare la cartella data.",
+        "Não apague nada.",
+        "Raak de map data niet aan.",
+        "永远不要修改 data 文件夹。",
+        "data フォルダーは変更しないでください。",
+        "Никогда не трогай папку data.",
+        "لا تحذف أي ملف أبدا.",
     ],
 )
 def test_sentences_that_bind_are_found(text: str) -> None:
     assert rules_in(f"Good morning. {text} Thank you.")
 
 
+def test_sentences_end_where_their_script_ends_them() -> None:
+    assert rules_in("规则：不要修改 data 文件夹。用制表符！") == ["规则：不要修改 data 文件夹。", "用制表符！"]
+
+
 def test_sentences_that_do_not_bind_are_left_to_the_summary() -> None:
     assert rules_in("Good morning. Read data.csv and tell me the mean.") == []
+    assert (
+        rules_in("Plot the non-empty rows by month. Guten Tag, zeige die Summen. Lis le fichier et donne la moyenne.")
+        == []
+    )
 
 
 async def test_facts_are_bounded_and_say_so(acting: Acting) -> None:
