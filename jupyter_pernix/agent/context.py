@@ -78,7 +78,10 @@ def is_unanswered(message: JSON) -> bool:
 
 def plain_json(value: JSON) -> str:
     """JSON as models usually write it: the form in which arguments go back into the history unless a call has a ``raw`` of its own."""
-    return json.dumps(value, ensure_ascii=False)
+    return _plain(value)
+
+
+_plain = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @dataclass(kw_only=True)

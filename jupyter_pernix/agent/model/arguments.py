@@ -15,7 +15,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any, cast
 
+import msgspec
+
 from ...records import JSON
+
+_encode = msgspec.json.Encoder().encode
 
 
 class Unreadable(ValueError):
@@ -111,7 +115,7 @@ def _checked(value: Any) -> JSON:
     if not isinstance(value, dict):
         raise Unreadable("the arguments must be a JSON object")
     try:
-        json.dumps(value, ensure_ascii=False).encode("utf-8")
+        _encode(value)
     except UnicodeEncodeError as exc:
         raise _Refused("the arguments hold half a surrogate pair") from exc
     return cast(JSON, value)

@@ -2,8 +2,9 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from typing import Protocol
+
+import msgspec
 
 from ...config import Price
 from ...ids import SessionId
@@ -11,8 +12,7 @@ from ...records import JSON, ModelProtocol, Role, Timings, Usage
 from .conversation import Conversation
 
 
-@dataclass(frozen=True, kw_only=True)
-class ToolSpec:
+class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
     """A tool as the model is told about it. ``parameters`` is a JSON Schema object.
 
     ``text_field`` names the argument that is long free text (code, file content, an answer); an endpoint that is driven by
@@ -25,20 +25,17 @@ class ToolSpec:
     text_field: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class TextPart:
+class TextPart(msgspec.Struct, frozen=True, kw_only=True):
     """The next characters of the visible answer."""
 
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class ThoughtPart:
+class ThoughtPart(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class CallPart:
+class CallPart(msgspec.Struct, frozen=True, kw_only=True):
     """The next characters of the arguments of call number ``index``; nothing may be run yet."""
 
     index: int
@@ -46,8 +43,7 @@ class CallPart:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelCall:
+class ModelCall(msgspec.Struct, frozen=True, kw_only=True):
     """A complete call. ``arguments`` is ``None`` when they could not be read with certainty; ``fault`` then says why, for the model.
 
     ``raw`` is the text of the arguments as it goes back into the history: always a JSON object.
@@ -60,23 +56,21 @@ class ModelCall:
     fault: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """The whole answer; always the last part of a stream that ended well."""
 
     text: str
     thought: str
     calls: tuple[ModelCall, ...]
     finish_reason: str
-    usage: Usage = field(default_factory=Usage)
-    timings: Timings = field(default_factory=Timings)
+    usage: Usage = msgspec.field(default_factory=Usage)
+    timings: Timings = msgspec.field(default_factory=Timings)
 
 
 Part = TextPart | ThoughtPart | CallPart | Reply
 
 
-@dataclass(frozen=True, kw_only=True)
-class RequestSize:
+class RequestSize(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of one request's messages, and how many of them repeat the previous request of the same conversation."""
 
     prompt_bytes: int

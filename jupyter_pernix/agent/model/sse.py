@@ -1,11 +1,11 @@
 """Server-sent events out of bytes, as the HTML standard parses them. Pure: bytes in, events out."""
 
 import codecs
-from dataclasses import dataclass
+
+import msgspec
 
 
-@dataclass(frozen=True, kw_only=True)
-class ServerEvent:
+class ServerEvent(msgspec.Struct, frozen=True, kw_only=True):
     """One dispatched event. ``whole`` is false when the bytes ended before its blank line."""
 
     name: str

@@ -22,7 +22,10 @@ def read_usage(chunk: JSON, before: Usage) -> Usage:
 
 
 def _usage_in(chunk: JSON) -> JSON:
-    for source in (chunk, as_object(chunk.get("x_groq")), *_choices(chunk)):
+    usage = as_object(chunk.get("usage"))
+    if usage:
+        return usage
+    for source in (as_object(chunk.get("x_groq")), *_choices(chunk)):
         usage = as_object(source.get("usage"))
         if usage:
             return usage
