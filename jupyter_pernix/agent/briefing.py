@@ -2,13 +2,12 @@
 side file, so that it stays the same bytes when the instructions, or this program, change in the middle of a session.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import anyio.to_thread
 
 from ..ports import TurnHost
-from .instructions import SPACE_FILE, Instructions, read_instructions
+from .instructions import SPACE_FILE, Instructions, read_now
 from .keeping import kept_or_new
 
 RULES = """\
@@ -28,16 +27,20 @@ commands are shown to the user first. auto: all tools run.
 """
 
 
-async def briefing(host: TurnHost, found: Sequence[Instructions] | None = None) -> str:
-    """The system text of the host's session: the one that was kept, or a new one that is kept from now on. ``found``: what
-    ``read_instructions`` gave, if it was asked already."""
+async def briefing(host: TurnHost) -> str:
+    """The system text of the host's session: the one that was kept, or a new one that is kept from now on."""
+    return (await briefing_and_instructions(host, None))[0]
+
+
+async def briefing_and_instructions(host: TurnHost, context_length: int | None) -> tuple[str, list[Instructions]]:
+    """``briefing``, and what ``instructions.read_now`` finds; both by one worker thread."""
     path, _ = host.side_file("system.md")
-    known = await read_instructions(host) if found is None else found
-    return await anyio.to_thread.run_sync(_kept_or_new, path, known)
+    return await anyio.to_thread.run_sync(_both, path, host.space, host.instructions_folder, context_length)
 
 
-def _kept_or_new(path: Path, found: Sequence[Instructions]) -> str:
-    return kept_or_new(path, lambda: RULES + "".join(_told(one) for one in found if one.text))
+def _both(path: Path, space: Path, folder: Path | None, context_length: int | None) -> tuple[str, list[Instructions]]:
+    found = read_now(space, folder, context_length)
+    return kept_or_new(path, lambda: RULES + "".join(_told(one) for one in found if one.text)), found
 
 
 def _told(one: Instructions) -> str:

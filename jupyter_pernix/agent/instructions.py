@@ -9,12 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import anyio.to_thread
-
 from ..errors import ToolError
 from ..events import InstructionsRead, Stored
 from ..ids import SessionId, TurnId
-from ..ports import TurnHost
 from .policy.opening import read_if_there
 from .policy.scope import Scope
 
@@ -36,14 +33,10 @@ class Instructions:
     fault: str = ""
 
 
-async def read_instructions(host: TurnHost, context_length: int | None = None) -> list[Instructions]:
+def read_now(space: Path, folder: Path | None, context_length: int | None = None) -> list[Instructions]:
     """All files that there are, in the order in which they are told, each cut to a sixth of the model's context, or to ``LONGEST``.
-    Never raises: what cannot be read is told as a ``fault``."""
+    ``folder``: the user's own. Blocks; never raises: what cannot be read is told as a ``fault``."""
     longest = LONGEST if context_length is None else min(LONGEST, max(_SHORTEST, context_length * 6 // 10))
-    return await anyio.to_thread.run_sync(_read_all, host.space, host.instructions_folder, longest)
-
-
-def _read_all(space: Path, folder: Path | None, longest: int) -> list[Instructions]:
     found = [_read(folder, name, longest) for name in USER_FILES] if folder is not None else []
     found.append(_read(space, SPACE_FILE, longest))
     return [one for one in found if one.text or one.fault]

@@ -17,13 +17,13 @@ from ..fold import SessionFold
 from ..ids import TurnId
 from ..ports import Clock, TurnHost
 from ..records import TerminalCode, Usage
-from .briefing import briefing
+from .briefing import briefing_and_instructions
 from .budget import Spending
 from .calls import answers_itself
 from .clock import SystemClock
 from .closing import closing_calls
 from .guards import promises
-from .instructions import Instructions, changes, read_instructions, told_already
+from .instructions import Instructions, changes, told_already
 from .journal import Journal
 from .model.parts import Model, Models, Reply
 from .reopening import is_reopened
@@ -111,8 +111,7 @@ class Run:
         if not reopened:
             await self._host.move("turn_started")
         primary, unusable = await self._primary()
-        found = await read_instructions(self._host, None if primary is None else primary.context_length)
-        system = await briefing(self._host, found)
+        system, found = await briefing_and_instructions(self._host, None if primary is None else primary.context_length)
         journal = self._journal = Journal(self._host, system=system, log=self._log)
         if reopened:
             await journal.add(TurnResumed(session_id=self._host.session_id, turn_id=self._turn_id, text=RESUMED))

@@ -289,13 +289,19 @@ def _empty(thought: str, finish: str) -> EndpointFailed:
     return EndpointFailed(what, retryable=True, kind="empty_reply", hint=hint)
 
 
+_THOUGHT_KEYS = ("reasoning_content", "reasoning", "thinking", "reasoning_text")
+_THOUGHTS = frozenset((*_THOUGHT_KEYS, "reasoning_details"))
+
+
 def _contents(delta: JSON) -> tuple[str, str]:
     """Thought and text of one delta; of several fields that repeat the thought, the first counts."""
     text, thought = _flat(delta.get("content"))
     refusal = delta.get("refusal")
     if isinstance(refusal, str) and not text:
         text = refusal
-    for key in ("reasoning_content", "reasoning", "thinking", "reasoning_text"):
+    if _THOUGHTS.isdisjoint(delta):
+        return thought, text
+    for key in _THOUGHT_KEYS:
         value: Any = delta.get(key)
         if isinstance(value, dict):
             inner = as_object(cast(object, value))

@@ -5,9 +5,14 @@ from typing import Any, cast
 from ...records import JSON, Usage
 from .calls import as_object
 
+_PLACES = frozenset(("usage", "x_groq", "timings"))
+"""A chunk with none of these, and none in a choice, counts nothing; most are so."""
+
 
 def read_usage(chunk: JSON, before: Usage) -> Usage:
     """``before`` with what this chunk says; later counts replace earlier ones, except zeros."""
+    if _PLACES.isdisjoint(chunk) and not any("usage" in choice for choice in _choices(chunk)):
+        return before
     usage = _usage_in(chunk)
     if not usage:
         return before
@@ -22,10 +27,7 @@ def read_usage(chunk: JSON, before: Usage) -> Usage:
 
 
 def _usage_in(chunk: JSON) -> JSON:
-    usage = as_object(chunk.get("usage"))
-    if usage:
-        return usage
-    for source in (as_object(chunk.get("x_groq")), *_choices(chunk)):
+    for source in (chunk, as_object(chunk.get("x_groq")), *_choices(chunk)):
         usage = as_object(source.get("usage"))
         if usage:
             return usage
