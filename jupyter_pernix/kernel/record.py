@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+import msgspec
+
 from .. import __version__
 from ..records import (
     JSON,
@@ -36,6 +38,7 @@ __all__ = ["TOOL_CALL_MIME", "KernelIdentity", "run_notebook", "write_notebook"]
 
 TOOL_CALL_MIME = "application/vnd.pernix.tool-call+json"
 
+_encode = msgspec.json.Encoder().encode
 _CAPS = Caps(total=10**12)
 _SKIP, _RAISES, _SETUP = "skip-execution", "raises-exception", "pernix-setup"
 _NOT_AGAIN = {"cancelled", "timeout", "dead", "restarted", "aborted", "not_run"}
@@ -107,7 +110,13 @@ class _Notebook:
         self._setup()
         for turn in self._view.turns:
             self._turn(turn)
-        return cast(dict[str, Any], scrub_json(self._notebook()))
+        notebook = self._notebook()
+        try:
+            _encode(notebook)
+        except UnicodeEncodeError:
+            # rare, and looking at every text of a long session costs more than all else here
+            return cast(dict[str, Any], scrub_json(notebook))
+        return notebook
 
     def _notebook(self) -> JSON:
         view, kernel = self._view, self._kernel
