@@ -31,8 +31,9 @@ from support.lab import Lab  # noqa: E402
 from jupyter_pernix.client import Client, TurnEnd  # noqa: E402
 
 SHARE = 0.8
-BUDGET = "[budget]\nrounds = 10\nseconds = 240.0\n"
+BUDGET = "[budget]\nrounds = 10\nseconds = 600.0\n"
 LOAD_WITHIN = 600.0
+_WHOLE = ("stop", "tool_calls")
 _INVALID = ("Not done: the arguments of", "Not done: there is no tool")
 
 
@@ -85,7 +86,7 @@ def judged(task: Task, folder: Path, events: Sequence[dict[str, Any]], seconds: 
         task=task.request,
         solved=bool(answer) and task.is_solved(answer, folder),
         steps=len(of["step.started"]),
-        valid=len(of["step.finished"]) - refused,
+        valid=sum(event["finish_reason"] in _WHOLE for event in of["step.finished"]) - refused,
         seconds=seconds,
         code=code,
         answer=answer,
@@ -110,7 +111,8 @@ def told(event: dict[str, Any]) -> str:
         case "step.finished":
             usage, took = event["usage"], event["timings"]
             prompt = f"{usage.get('prompt_tokens')} tokens of prompt, {usage.get('cached_tokens')} of them known"
-            return f"[{prompt}; {took['first_token']:.1f} of {took['total']:.1f} s]"
+            seconds = f"{took['first_token'] or 0:.1f} of {took['total'] or 0:.1f} s"
+            return f"[{prompt}; {seconds}; {event['finish_reason']}]"
         case _:
             return ""
 
