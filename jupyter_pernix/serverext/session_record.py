@@ -6,7 +6,7 @@ from datetime import date
 import anyio
 import anyio.to_thread
 
-from ..errors import NotFound, StoreError
+from ..errors import NotFound, PernixError, StoreError
 from ..events import ProblemNoticed
 from . import naming
 from .session_log import SessionLog
@@ -49,16 +49,20 @@ class SessionRecord:
             except (
                 Exception
             ) as exc:  # The edge of foreign code on the user's files; the session matters more than its copy.
-                log.warning("session %s: the run notebook was not written", self._log.session_id, exc_info=True)
+                # what we refused ourselves needs no trace
+                ours = isinstance(exc, PernixError)
+                log.warning(
+                    "session %s: the run notebook was not written: %s", self._log.session_id, exc, exc_info=not ours
+                )
                 await self._failed(exc)
 
     async def _failed(self, exc: Exception) -> None:
         reason = str(exc) or type(exc).__name__
-        fold = await self._log.fold()
+        ended = [turn.turn_id for turn in (await self._log.fold()).view.turns if turn.code is not None]
         await self._log.append(
             ProblemNoticed(
                 session_id=self._log.session_id,
-                turn_id=fold.view.turns[-1].turn_id if fold.view.turns else None,
+                turn_id=ended[-1] if ended else None,
                 text=f"The run notebook {self._log.summary.record_path!r} could not be written: {reason}",
                 hint="The session itself is safe. Check that the folder can be written and has room; "
                 "the notebook is written again after the next turn.",

@@ -24,6 +24,7 @@ from ..ids import ApprovalId, SessionId, TurnId, new_session_id
 from ..records import (
     ApprovalAnswer,
     ApprovalView,
+    Budget,
     SessionCreate,
     SessionPatch,
     SessionState,
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _TITLE_LENGTH = 200
+_HIGHEST_LIMIT = 2**53
+"""Beyond it, browsers round."""
 _FOLDS_KEPT = 48
 """So many sessions' folds stay in memory; the others are read from the log when they are asked for."""
 
@@ -128,6 +131,7 @@ class Sessions:
     async def create(self, wanted: SessionCreate) -> SessionSummary:
         """:raises InvalidInput: if the space is not a folder below the server's root, or a name is too long"""
         space_root = self._space_root(wanted.space_root)
+        _check_budget(wanted.budget)
         self._warm_up()
         session = await self._created(
             title=self._title(wanted.title),
@@ -145,7 +149,7 @@ class Sessions:
         """Somebody is about to write a first message; a server that nobody asks anything never loads the agent."""
         if self.around.warm is not None and not self._warmed:
             self._warmed = True
-            start_guarded(self.around.tasks, self.around.warm, lambda: self.busy == 0)
+            start_guarded(self.around.tasks, self.around.warm)
 
     async def _created(self, *, title: str, space_root: str, parent: SessionId | None = None, **fields: Any) -> Session:
         session_id = new_session_id()
@@ -177,6 +181,7 @@ class Sessions:
     async def patch(self, session_id: SessionId, wanted: SessionPatch) -> SessionSummary:
         """:raises Conflict: if a session is archived while a turn runs or waits"""
         session = self._session(session_id)
+        _check_budget(wanted.budget)
         summary = session.log.summary
         events: list[Event] = []
         if wanted.title is not None and wanted.title != summary.title:
@@ -203,8 +208,9 @@ class Sessions:
         return session.log.summary
 
     async def submit(self, session_id: SessionId, wanted: TurnCreate) -> TurnAccepted:
-        """:raises InvalidInput: if there is no text"""
+        """:raises InvalidInput: if there is no text, or a limit that nothing could keep"""
         _check_text(wanted.text)
+        _check_budget(wanted.budget)
         return await self._session(session_id).submit(wanted)
 
     async def edit(self, session_id: SessionId, turn_id: TurnId, wanted: TurnPatch) -> TurnAccepted:
@@ -331,6 +337,20 @@ class Sessions:
 def _check_text(text: str) -> None:
     if not text.strip():
         raise InvalidInput("$.text", "the message is empty")
+
+
+def _check_budget(budget: Budget | None) -> None:
+    """The same bounds as in the settings."""
+    if budget is None:
+        return
+    for name, least in (("rounds", 1), ("tokens", 1), ("changed_lines", 0)):
+        value = getattr(budget, name)
+        if value is not None and not least <= value <= _HIGHEST_LIMIT:
+            raise InvalidInput(f"$.budget.{name}", f"a whole number from {least} up, or null for no limit")
+    for name in ("seconds", "cost"):
+        value = getattr(budget, name)
+        if value is not None and value <= 0:
+            raise InvalidInput(f"$.budget.{name}", "a number above 0, or null for no limit")
 
 
 def _is_open(fold: SessionFold, turn_id: TurnId) -> bool:

@@ -97,6 +97,23 @@ async def test_a_bad_body_is_answered_with_400_and_the_place_of_the_fault(serve:
         assert await server.get("/sessions") == []
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("rounds", 0), ("rounds", -1), ("tokens", 10**26), ("seconds", -5.0), ("cost", 0), ("changed_lines", -3)],
+)
+async def test_a_budget_that_nothing_could_keep_is_refused(serve: Serve, name: str, value: float) -> None:
+    async with serve(carry=Told(echo)) as server:
+        session = await server.new_session()
+        wrong = {"budget": {name: value}}
+        for method, path, body in (
+            ("POST", "/sessions", wrong),
+            ("PATCH", f"/sessions/{session}", wrong),
+            ("POST", f"/sessions/{session}/turns", {"text": "go", **wrong}),
+        ):
+            response = await server.http.request(method, path, json=body)
+            assert (response.status_code, response.json().get("place")) == (400, f"$.budget.{name}"), response.text
+
+
 async def test_no_verb_breaks_on_a_body_or_a_name_that_makes_no_sense(serve: Serve) -> None:
     async with serve(carry=Told(echo)) as server:
         for method, path, _ in requests():

@@ -92,6 +92,29 @@ async def test_a_notebook_that_cannot_be_written_is_a_problem_and_not_the_end(se
         assert of_type(events, "turn.finished")[0]["code"] == "answered"
 
 
+async def test_a_record_that_has_no_folder_any_more_is_said_in_the_turn_that_ended(
+    serve: Serve, root: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (root / "space").mkdir()
+    second = anyio.Event()
+
+    async def remove_then_echo(turn: Turn) -> None:
+        await second.wait()
+        if (root / "space").is_dir():
+            (root / "space").rmdir()
+        await echo(turn)
+
+    async with serve(carry=Told(remove_then_echo)) as server:
+        session = await server.new_session(space_root="space")
+        first = await server.submit(session, "one")
+        await server.submit(session, "two")
+        second.set()
+        events = await server.wait(session, lambda event: event["type"] == "problem.noticed")
+        assert "could not be written" in events[-1]["text"]
+        assert events[-1]["turn_id"] == first
+        assert [record for record in caplog.records if record.exc_info] == []
+
+
 async def test_a_second_message_waits_for_the_first_turn(serve: Serve) -> None:
     release = anyio.Event()
 
