@@ -141,7 +141,7 @@ def test_readmes_cells_run(lab: Lab):
 
 @pytest.mark.server
 @pytest.mark.kernel
-@pytest.mark.parametrize("name", ["shell", "config"])
+@pytest.mark.parametrize("name", ["shell", "config", "limits"])
 def test_readmes_commands_run(lab: Lab, name: str):
     (block,) = blocks(name)
     jupyter = Path(sys.executable).with_name("jupyter")
