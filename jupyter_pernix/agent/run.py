@@ -16,7 +16,7 @@ from ..events import MessageCompleted, ProblemNoticed, Stored, TurnFinished, Tur
 from ..fold import SessionFold
 from ..ids import TurnId
 from ..ports import Clock, TurnHost
-from ..records import TerminalCode, Usage
+from ..records import Role, TerminalCode, Usage
 from .briefing import briefing_and_instructions
 from .budget import Spending
 from .calls import answers_itself
@@ -110,7 +110,7 @@ class Run:
         reopened = is_reopened(self._log, self._turn_id)
         if not reopened:
             await self._host.move("turn_started")
-        primary, unusable = await self._primary()
+        primary, role, unusable = await self._first_model()
         system, found = await briefing_and_instructions(self._host, None if primary is None else primary.context_length)
         journal = self._journal = Journal(self._host, system=system, log=self._log)
         if reopened:
@@ -132,6 +132,7 @@ class Run:
             journal=journal,
             models=self._models,
             primary=primary,
+            role=role,
             settings=self._settings,
             spending=self._spending,
             clock=self._clock,
@@ -143,18 +144,32 @@ class Run:
             news = turn.toolbox.news(told_already(self._log).get(TOLD_AS), host=self._host, turn_id=self._turn_id)
             await journal.add(*news)
             await self._say_unusable(found)
+        if role == "backup":
+            await self._say(
+                f"{unusable.detail}, so {primary.name} at {primary.endpoint} carries this turn.", unusable.hint
+            )
         await self._say_unpriced(primary)
         if self._settings.scout and not (reopened or self._host.is_worker or primary.protocol == "chat"):
             await turn.scout()
         return await self._loop(turn)
 
-    async def _primary(self) -> tuple[Model | None, Ending]:
+    async def _first_model(self) -> tuple[Model | None, Role, Ending]:
+        """Who answers first: the primary, or the backup if that cannot be had; and how the turn ends without either, or why it is not
+        the primary."""
         try:
             model = await self._models.get("primary")
         except PernixError as exc:
             hint = str(getattr(exc, "hint", "")) or "Choose another endpoint for this session, or add one."
-            return None, Ending(code=TerminalCode.NO_MODEL, detail=str(exc), hint=hint)
-        return model, Ending(code=TerminalCode.NO_MODEL, detail=NO_MODEL, hint=NO_MODEL_HINT)
+            backup, also = await self._backup() if isinstance(exc, ModelError) else (None, "")
+            return backup, "backup", Ending(code=TerminalCode.NO_MODEL, detail=f"{exc}{also}", hint=hint)
+        return model, "primary", Ending(code=TerminalCode.NO_MODEL, detail=NO_MODEL, hint=NO_MODEL_HINT)
+
+    async def _backup(self) -> tuple[Model | None, str]:
+        """The backup, if there is one that can be had, and what is to be said of one that cannot."""
+        try:
+            return await self._models.get("backup"), ""
+        except ModelError as exc:
+            return None, f"; the backup too: {exc}"
 
     # ---- the loop ---------------------------------------------------------------------------------------------------
 

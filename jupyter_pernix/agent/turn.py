@@ -59,17 +59,19 @@ class Turn:
         journal: Journal,
         models: Models,
         primary: Model,
+        role: Role,
         settings: RunSettings,
         spending: Spending,
         clock: Clock,
         tools: Mapping[str, Tool[Any]],
     ) -> "Turn":
+        """``role``: in which ``primary`` answers, ``"backup"`` if it stands for one that cannot be had."""
         left = left_behind(journal.log, turn_id)
         desk = Shares(spending, clock)
         offered = dict(tools) if host.is_worker else {**tools, DELEGATE: delegate_tool(desk)}
         toolbox = await Toolbox.of(host, offered)
         sizes = Sizes(toolbox.specs(primary.protocol), journal.log)
-        model, role = await _who_answers(models, primary, left)
+        model, role = await _who_answers(models, primary, role, left)
         steps = Steps(
             host=host,
             turn_id=turn_id,
@@ -168,16 +170,16 @@ class Turn:
         return corrections_of(text, host=self.host, journal=self.journal, turn_id=self.turn_id)
 
 
-async def _who_answers(models: Models, primary: Model, left: Left) -> tuple[Model, Role]:
+async def _who_answers(models: Models, primary: Model, role: Role, left: Left) -> tuple[Model, Role]:
     """The backup if it had taken over and can still be had."""
-    if not left.fell_back:
-        return primary, "primary"
+    if not left.fell_back or role == "backup":
+        return primary, role
     try:
         backup = await models.get("backup")
     except ModelError as exc:
         log.info("the backup cannot be had any more: %s", exc)
         backup = None
-    return (primary, "primary") if backup is None else (backup, "backup")
+    return (primary, role) if backup is None else (backup, "backup")
 
 
 def corrections_of(text: str, *, host: TurnHost, journal: Journal, turn_id: TurnId) -> list[str]:

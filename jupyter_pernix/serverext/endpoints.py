@@ -57,8 +57,10 @@ class Endpoints:
         for name, endpoint in settings.endpoints.items():
             source: Source = "environment" if name == "openai" and endpoint.api_key_env else "settings"
             self._put(name, endpoint, source)
+        # what the settings give of a name holds: it is what they show
         for name, endpoint in self._saved.endpoints.items():
-            self._put(name, endpoint, "saved")
+            if name not in self._entries:
+                self._put(name, endpoint, "saved")
         for name, endpoint in (self._saved.found or {}).items():
             if name not in self._entries:
                 self._put(name, endpoint, "found")

@@ -25,6 +25,7 @@ from jupyter_pernix.events import (
     StepRetryScheduled,
     StepStarted,
     Stored,
+    TurnStarted,
 )
 from jupyter_pernix.records import ApprovalAnswer, Plan, PlanStep, TerminalCode, Usage
 
@@ -122,6 +123,34 @@ async def test_a_primary_that_cannot_be_connected_ends_the_turn_and_says_what_to
 
     assert (finished.code, finished.detail) == (TerminalCode.NO_MODEL, "there is no endpoint 'x' any more")
     assert acting.of(ProblemNoticed)[0].hint == "Add one."
+    assert_legal(acting.host)
+
+
+async def test_a_primary_that_cannot_be_connected_leaves_the_turn_to_the_backup_and_it_is_said(acting: Acting) -> None:
+    turn_id = acting.host.submit("Do it")
+    models = ScriptedModels(
+        EndpointUnreachable("no connection to big"), backup=backup(answer("Done by the spare one."))
+    )
+    finished = await Run(acting.host, turn_id, list(acting.host.log), models).carry()
+
+    assert finished.code == TerminalCode.ANSWERED
+    assert [event.endpoint for event in acting.of(TurnStarted)] == ["spare"]
+    assert [(step.role, step.endpoint) for step in acting.of(StepStarted)] == [("backup", "spare")]
+    said = "no connection to big, so spare-1 at spare carries this turn."
+    assert acting.of(ProblemNoticed)[0].text == said
+    assert_legal(acting.host)
+
+
+async def test_when_neither_can_be_connected_the_ending_names_both(acting: Acting) -> None:
+    turn_id = acting.host.submit("Do it")
+    models = ScriptedModels(
+        EndpointUnreachable("no connection to big", hint="Start it."), backup=EndpointUnreachable("spare is away")
+    )
+    finished = await Run(acting.host, turn_id, list(acting.host.log), models).carry()
+
+    assert finished.code == TerminalCode.NO_MODEL
+    assert finished.detail == "no connection to big; the backup too: spare is away"
+    assert acting.of(ProblemNoticed)[0].hint == "Start it."
     assert_legal(acting.host)
 
 

@@ -220,6 +220,15 @@ async def test_a_chosen_default_outlives_the_server_and_goes_with_its_endpoint(
     assert endpoints(tmp_path).default == ""
 
 
+async def test_what_the_settings_say_of_a_name_goes_before_what_was_saved_under_it(
+    tmp_path: Path, modelserver: ModelServer
+) -> None:
+    await endpoints(tmp_path).create(EndpointCreate(name="lab", base_url=modelserver.url))
+    found = endpoints(tmp_path, Settings(endpoints={"lab": dead()}))
+    assert (found.info("lab").source, found.info("lab").base_url) == ("settings", "http://127.0.0.1:9/v1")
+    assert endpoints(tmp_path).info("lab").base_url == modelserver.url
+
+
 async def test_what_the_settings_give_is_not_changed_here(tmp_path: Path) -> None:
     found = endpoints(tmp_path, Settings(endpoints={"mine": dead()}))
     for name in ("mine", "tour", "local"):
