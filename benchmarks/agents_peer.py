@@ -191,7 +191,7 @@ async def _work(data: Path, root: Path) -> dict[str, object]:
 async def _once(endpoint: Endpoint, store: EventStore, around: Surroundings, session_id: SessionId) -> None:
     """What a process does once, however many turns follow: a server does it when a session is made. Here the client and the tool
     ``add``, which no server has, are made too."""
-    await warm_up(lambda: True)
+    await warm_up()
     assert endpoint.client
     assert all(tool.spec for tool in OFFERED.values())
     log = await store.events(session_id)

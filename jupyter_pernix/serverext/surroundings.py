@@ -37,8 +37,8 @@ Title = Callable[[SessionId, Sequence[Stored]], Awaitable[tuple[Sequence[Event],
 WriteRecord = Callable[[SessionId, Sequence[Stored], Path], None]
 """Writes the run notebook of a session's log to a path (blocking, atomic)."""
 
-Warm = Callable[[Callable[[], bool]], Awaitable[None]]
-"""Does ahead what the first turn of a process would take long for; as far as there is nothing to do, as the given function says."""
+Warm = Callable[[], Awaitable[None]]
+"""Does ahead what the first turn of a process would take long for."""
 
 
 class Kernels(Protocol):
