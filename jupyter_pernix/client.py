@@ -321,7 +321,8 @@ def _failure(status: int, data: bytes, what: str) -> ServerRefused | RequestFail
         return RequestFailed(
             "this Jupyter server has no jupyter_pernix extension", status=status, hint="jupyter server extension list"
         )
-    place = f"{known['place']}: " if known.get("place") else ""
+    field = str(known.get("place") or "").removeprefix("$").removeprefix(".")
+    place = f"{field}: " if field else ""
     message = known.get("message") or f"{what} was answered with HTTP {status}"
     return RequestFailed(f"{place}{message}", status=status, hint=str(known.get("hint", "")))
 

@@ -2,6 +2,18 @@
 
 import re
 
+STATES = {
+    "idle_ready": "ready",
+    "scouting": "planning",
+    "processing": "working",
+    "pause_requested": "pausing",
+    "awaiting_user": "waiting for an answer",
+    "awaiting_workers": "waiting for workers",
+    "finalizing": "ending",
+    "cancelling": "stopping",
+}
+"""What a session's state is called for people, where that is another word."""
+
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -27,6 +39,11 @@ def one_line(text: str, width: int) -> str:
     if len(line) <= width and len(lines) <= 1:
         return line
     return line[: max(width - 1, 0)].rstrip() + "…"
+
+
+def state_word(state: str) -> str:
+    """A session's state for people."""
+    return STATES.get(state, neutral(state))
 
 
 class LiveText:

@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from ..client import JSON, Client
-from ..livetext import neutral
+from ..livetext import neutral, state_word
 from .connection import connected
 from .follow import Follow
 from .screen import compaction_line
@@ -30,14 +30,16 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def pause_command(options: argparse.Namespace) -> int:
     with connected() as (client, _):
         summary = client.pause(_id(client, options.session))
-    print(f"{summary['session_id']} is {summary['state']}; go on with: jupyter pernix resume {summary['session_id']}")
+    print(
+        f"{summary['session_id']} is {state_word(summary['state'])}; go on with: jupyter pernix resume {summary['session_id']}"
+    )
     return 0
 
 
 def stop_command(options: argparse.Namespace) -> int:
     with connected() as (client, _):
         summary = client.stop(_id(client, options.session))
-    print(f"{summary['session_id']} is {summary['state']}")
+    print(f"{summary['session_id']} is {state_word(summary['state'])}")
     return 0
 
 

@@ -16,6 +16,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser = commands.add_parser("endpoints", help="list, add, try or remove model endpoints")
     parser.set_defaults(command=list_command)
     actions = parser.add_subparsers(metavar="ACTION")
+    actions.add_parser("list", help="those that are known, and what they can do").set_defaults(command=list_command)
     actions.add_parser("discover", help="look for model servers on this machine").set_defaults(command=discover_command)
     add = actions.add_parser("add", help="add an OpenAI-compatible address and try it")
     add.add_argument("name")

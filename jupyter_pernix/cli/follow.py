@@ -16,7 +16,7 @@ from ..client import JSON, Client, TurnEnd
 from ..errors import RequestFailed, ServerError
 from ..livetext import neutral
 from ..records import EXIT_CODES, TerminalCode
-from .screen import Screen
+from .screen import NOBODY, Screen
 
 UNATTENDED = "Nobody is at this terminal to answer; do it in a way that needs no permission, or say what you need."
 
@@ -133,7 +133,7 @@ class Follow:
         if answer is None:
             self.screen.note("it was answered elsewhere in the meantime")
         elif not self.can_ask:
-            self.screen.note("refused: nobody is at this terminal to allow it; see --mode", "yellow")
+            self.screen.note(f"refused: {NOBODY}", "yellow")
 
     def _is_open(self, event: JSON) -> bool:
         return any(each["approval_id"] == event["approval_id"] for each in self.client.approvals(self.session_id))

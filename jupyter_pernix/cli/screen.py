@@ -11,6 +11,7 @@ from ..livetext import LiveText, duration, neutral, one_line
 
 _COLOURS = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33"}
 MARKS = {"completed": "✓", "failed": "✗", "cancelled": "✗", "unknown": "?"}
+NOBODY = "nobody is at this terminal to allow it; see --mode"
 PLAN_MARKS = {"completed": "✓", "in_progress": "▸", "pending": "·"}
 
 
@@ -60,6 +61,7 @@ class Screen:
         self._calls: dict[str, JSON] = {}
         self._plan: list[str] = []
         self._workers: dict[str, str] = {}
+        self._problem = ""
 
     def note(self, text: str, colour: str = "dim") -> None:
         """A line about the turn. ``text`` must be neutral already."""
@@ -137,7 +139,8 @@ class Screen:
 
     def _policy_decided(self, event: JSON) -> None:
         if event["verdict"] == "refuse":
-            self.note(f"  refused: {one_line(str(event['rule']), width() - 12)}", "yellow")
+            rule = NOBODY if event["rule"] == "nobody_to_ask" else one_line(str(event["rule"]), width() - 12)
+            self.note(f"  refused: {rule}", "yellow")
 
     def _worker_spawned(self, event: JSON) -> None:
         self._workers[event["worker_id"]] = one_line(str(event["title"]), 80)
@@ -176,13 +179,15 @@ class Screen:
             self.note(f"{neutral(str(event['name']))} {'changed' if event['digest'] else 'is gone'}")
 
     def _problem_noticed(self, event: JSON) -> None:
+        self._problem = str(event["text"])
         self.note(neutral(str(event["text"])), "yellow")
         if event.get("hint"):
             self.note(neutral(str(event["hint"])))
 
     def _turn_finished(self, event: JSON) -> None:
         if event["code"] != "answered":
-            detail = f": {neutral(str(event['detail']))}" if event.get("detail") else ""
+            told = event.get("detail") in (None, "", self._problem)
+            detail = "" if told else f": {neutral(str(event['detail']))}"
             self.note(f"{event['code']}{detail}", "red")
         spent = spending(event.get("usage"), event.get("cost"))
         if spent:

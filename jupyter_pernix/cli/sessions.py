@@ -6,7 +6,7 @@ from datetime import datetime
 import msgspec
 
 from ..client import JSON
-from ..livetext import duration, neutral, one_line
+from ..livetext import duration, neutral, one_line, state_word
 from .connection import connected
 from .screen import MARKS, correction_lines, plan_lines, spending, width
 
@@ -32,9 +32,11 @@ def sessions_command(options: argparse.Namespace) -> int:
             continue
         when = datetime.fromisoformat(session["updated_at"]).astimezone().strftime("%Y-%m-%d %H:%M")
         title = one_line(session["title"] or "(untitled)", max(width() - 70, 20))
-        waits = ", waits for an answer" if session.get("open_approvals") else ""
+        state = state_word(session["state"])
+        if session.get("open_approvals") and session["state"] != "awaiting_user":
+            state += f", {state_word('awaiting_user')}"
         parent = f"  worker of {session['parent']}" if session.get("parent") else ""
-        print(f"{session['session_id']}  {when}  {session['state']}{waits}{parent}  {title}")
+        print(f"{session['session_id']}  {when}  {state}{parent}  {title}")
     if not sessions and not options.as_json:
         print('There are no sessions yet. Start one with: jupyter pernix run "…"')
     return 0
@@ -60,7 +62,7 @@ def full_id(sessions: list[JSON], given: str) -> str:
 def _told(view: JSON) -> list[str]:
     lines = [
         f"{neutral(view['title']) or '(untitled)'}",
-        f"{view['session_id']}: {view['state']}, mode {view['mode']}, endpoint {neutral(str(view['endpoint']))}",
+        f"{view['session_id']}: {state_word(view['state'])}, mode {view['mode']}, endpoint: {neutral(view['endpoint'] or 'the default')}",
         f"notebook {neutral(view['record_path'])}",
     ]
     if view.get("parent"):
@@ -73,7 +75,7 @@ def _told(view: JSON) -> list[str]:
         lines += plan_lines(turn["plan"]) if turn.get("plan") else []
         for item in turn["items"]:
             lines += ["", *_item(item)] if item["type"] == "message" else _item(item)
-        ending = turn["code"] or ("running" if turn["started_at"] else "queued")
+        ending = turn["code"] or (state_word(view["state"]) if turn["started_at"] else "queued")
         if ending != "answered":
             lines.append(f"[{ending}] {neutral(turn['detail'])}".rstrip())
     if view.get("waiting"):

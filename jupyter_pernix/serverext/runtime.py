@@ -73,7 +73,8 @@ class Runtime:
     async def check_settings(self, *, endpoint: str | None, kernel_name: str | None) -> None:
         """:raises InvalidInput: if there is no such endpoint or kernelspec"""
         if endpoint and not self.endpoints.has(endpoint):
-            raise InvalidInput("$.endpoint", f"there is no endpoint {endpoint[:100]!r}")
+            names = ", ".join(one.name for one in self.endpoints.all())
+            raise InvalidInput("$.endpoint", f"there is no endpoint {endpoint[:100]!r}; there is: {names}")
         if kernel_name:
             names = await self.kernels.names()
             if kernel_name not in names:

@@ -247,10 +247,11 @@ def test_sessions_are_listed_and_shown(lab: Lab, script: Any):
     script(call("list_files", path="."), {"text": "Nothing *here*."})
     session_id = session_of(pernix(lab, "run", "Look around", "--title", "A look").stderr)
     listed = pernix(lab, "sessions").stdout.splitlines()
-    assert listed[0].startswith(session_id) and listed[0].endswith("A look")
+    assert listed[0].startswith(session_id) and listed[0].endswith("  ready  A look")
     rows = [json.loads(line) for line in pernix(lab, "sessions", "--json").stdout.splitlines()]
     assert rows[0]["session_id"] == session_id
     shown = pernix(lab, "show", session_id[:-2]).stdout
+    assert f"{session_id}: ready, mode edit, endpoint: the default" in shown
     assert "> Look around" in shown and "Nothing *here*." in shown and "✓" in shown
     events = [json.loads(line) for line in pernix(lab, "show", session_id, "--json").stdout.splitlines()]
     assert events == list(lab.client().past_events(session_id))
@@ -259,7 +260,9 @@ def test_sessions_are_listed_and_shown(lab: Lab, script: Any):
 def test_endpoints_are_listed_added_and_removed(lab: Lab, model: ModelServer):
     added = pernix(lab, "endpoints", "add", "mine", model.url, "--model", "scripted-1")
     assert added.returncode == 0 and "mine: scripted-1" in added.stdout
-    assert "mine" in pernix(lab, "endpoints").stdout
+    listed = pernix(lab, "endpoints").stdout
+    assert "mine" in listed
+    assert pernix(lab, "endpoints", "list").stdout == listed
     assert pernix(lab, "endpoints", "remove", "mine").returncode == 0
     assert "mine" not in pernix(lab, "endpoints").stdout
 

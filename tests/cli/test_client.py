@@ -49,7 +49,7 @@ def test_the_token_shows_in_no_repr():
             400,
             {"message": "must be a string", "place": "$.text", "hint": ""},
             RequestFailed,
-            "$.text: must be a string",
+            "text: must be a string",
         ),
         (403, {"message": "Forbidden"}, ServerRefused, "the server refuses us (403): Forbidden"),
         (302, b"", ServerRefused, "the server refuses us (302): the token is not accepted"),

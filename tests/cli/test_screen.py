@@ -111,3 +111,21 @@ def test_what_a_turn_used_is_told_at_its_end(usage: JSON | None, cost: float | N
     assert spending(usage, cost) == says
     _, err = shown({"type": "turn.finished", "code": "answered", "usage": usage, "cost": cost})
     assert err == (says + "\n" if says else "")
+
+
+def test_the_reason_of_an_ending_is_told_once() -> None:
+    spent = "The turn used its 4 steps. Send a message to go on."
+    _, err = shown(
+        {"type": "problem.noticed", "text": spent, "hint": ""},
+        {"type": "turn.finished", "code": "budget_rounds", "detail": spent, "usage": None, "cost": None},
+    )
+    assert err == f"{spent}\nbudget_rounds\n"
+    _, err = shown({"type": "turn.finished", "code": "stuck", "detail": spent, "usage": None, "cost": None})
+    assert err == f"stuck: {spent}\n"
+
+
+def test_what_nobody_could_allow_is_said_with_what_to_do() -> None:
+    _, err = shown({"type": "policy.decided", "verdict": "refuse", "rule": "nobody_to_ask"})
+    assert err == "  refused: nobody is at this terminal to allow it; see --mode\n"
+    _, err = shown({"type": "policy.decided", "verdict": "refuse", "rule": "protected:.git"})
+    assert err == "  refused: protected:.git\n"

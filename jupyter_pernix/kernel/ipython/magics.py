@@ -13,7 +13,7 @@ from ... import client as _client
 from ...client import JSON, Client
 from ...errors import PernixError, ServerError
 from ...headless import Headless, connect
-from ...livetext import neutral, one_line
+from ...livetext import neutral, one_line, state_word
 from .incell import InCell
 from .turn import CellFailed, CellTurn
 from .view import CellView
@@ -23,7 +23,7 @@ ACTIONS = ("status", "sessions", "open", "stop", "help")
 
 HELP = """\
 %%pernix [--mode ask|plan|edit|auto] [--session ID|new] [--endpoint NAME]
-request           ask the agent; its code runs in this kernel and sees your variables
+request           ask the agent; it works in this kernel, with your variables
 %pernix status    which server and session this kernel talks to
 %pernix sessions  all sessions, newest first
 %pernix open ID   go on with that session in the next %%pernix cell
@@ -156,7 +156,7 @@ class PernixMagics(Magics):
         if self.session_id:
             view = client.session(self.session_id)
             lines += [
-                f"session: {self.session_id}, {view['state']}, mode {view['mode']}, {view['title'] or '(untitled)'}"
+                f"session: {self.session_id}, {state_word(view['state'])}, mode {view['mode']}, {view['title'] or '(untitled)'}"
             ]
             lines += [f"notebook: {view['record_path']}"]
         else:
@@ -168,7 +168,7 @@ class PernixMagics(Magics):
         for session in sessions:
             here = "*" if session["session_id"] == self.session_id else " "
             title = one_line(session["title"], 70) or "(untitled)"
-            self._say(f"{here} {session['session_id']}  {session['state']}  {title}")
+            self._say(f"{here} {session['session_id']}  {state_word(session['state'])}  {title}")
         if not sessions:
             self._say("There are no sessions yet.")
 
