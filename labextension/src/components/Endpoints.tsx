@@ -335,7 +335,7 @@ function AddForm(props: FormProps): React.JSX.Element {
             onChange={set('api_key')}
           />
         </Field>
-        <Field label="Protocol" hint="Test: the best that it turns out to be able to">
+        <Field label="Protocol" hint="Find out: a test decides, and takes the best that it can do">
           <select
             className="jp-Pernix-select"
             value={values.protocol}
@@ -348,7 +348,7 @@ function AddForm(props: FormProps): React.JSX.Element {
           >
             {WANTED.map(one => (
               <option key={one} value={one}>
-                {one === 'auto' ? 'Test' : PROTOCOLS[one].label}
+                {one === 'auto' ? 'Find out' : PROTOCOLS[one].label}
               </option>
             ))}
           </select>
