@@ -143,7 +143,7 @@ LINKED: dict[str, tuple[str, ...]] = {
     # notebooks and kernels
     "nb-ids": (
         "kernel/test_record.py::test_cells_keep_their_ids_when_the_session_goes_on",
-        "kernel/test_record.py::test_an_invalid_notebook_is_refused_and_the_old_file_stays",
+        "kernel/test_record.py::test_a_notebook_is_written_as_jupyter_would_write_it",
         "agent/tools/test_files.py::test_notebooks_are_read_as_text_and_never_written",
     ),
     "nb-bad-json-replaced": ("agent/tools/test_files.py::test_a_damaged_notebook_is_reported_and_not_replaced",),
