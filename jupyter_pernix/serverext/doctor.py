@@ -1,9 +1,10 @@
 """What is in order and what is not: versions, store, endpoints, kernels, the browser extension."""
 
 import platform
+import shlex
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import anyio
 import anyio.to_thread
@@ -132,6 +133,13 @@ _HOW = {
     None: "",
 }
 _WORDS = {"unknown": "not probed yet", "ready": "ready", "limited": "works with limits", "failed": "cannot be used"}
+_STATUS: dict[str, Literal["ok", "warning", "problem"]] = {
+    "unknown": "warning",
+    "ready": "ok",
+    "limited": "warning",
+    "failed": "problem",
+}
+"""Only an endpoint that was asked is in order; one that nobody asked yet is no problem either."""
 
 
 def _endpoint(endpoint: EndpointInfo) -> Finding:
@@ -145,13 +153,15 @@ def _endpoint(endpoint: EndpointInfo) -> Finding:
     unsure = [f"{one.name}: {one.detail}" for one in endpoint.abilities if one.ok is None and one.detail]
     context = f"context of {endpoint.context_length} tokens" if endpoint.context_length else ""
     told = [_WORDS[endpoint.status], _HOW[endpoint.protocol], context, ", ".join(found) and f"has {', '.join(found)}"]
-    status = "problem" if endpoint.status == "failed" else "warning" if endpoint.status == "limited" else "ok"
+    hint = endpoint.hint
+    if endpoint.status == "unknown" and not hint:
+        hint = f"See whether it answers: jupyter pernix endpoints probe {shlex.quote(endpoint.name)}"
     return Finding(
         name=f"endpoint {endpoint.name}",
-        status=status,
+        status=_STATUS[endpoint.status],
         detail=f"{endpoint.base_url} {endpoint.model}: "
         + "; ".join(part for part in (*told, *missing, *unsure) if part),
-        hint=endpoint.hint,
+        hint=hint,
     )
 
 

@@ -64,6 +64,14 @@ def test_what_an_endpoint_can_do_what_it_cannot_and_what_is_not_known_is_all_tol
     )
 
 
+async def test_an_endpoint_that_nobody_asked_yet_is_not_called_in_order(tmp_path: Path) -> None:
+    endpoints = Endpoints(Settings(endpoints={"new lab": DEAD}), folder=tmp_path, environ={})
+    finding = _endpoint(endpoints.info("new lab"))
+    assert (finding.name, finding.status) == ("endpoint new lab", "warning")
+    assert finding.detail.endswith("not probed yet")
+    assert finding.hint == "See whether it answers: jupyter pernix endpoints probe 'new lab'"
+
+
 def kept_in(folder: Path) -> list[Path]:
     return list(folder.glob("*.damaged-*"))
 
