@@ -206,20 +206,20 @@ class Spending:
         if left is None or left > 0:
             return None
         budget, session = self.budget.seconds, self.session.seconds
-        if budget is not None and self.started + budget - now <= 0:
-            return _turn(TerminalCode.BUDGET_TIME, f"used its {budget:g} seconds", "seconds")
-        return _session(TerminalCode.BUDGET_TIME, f"used its {session:g} seconds", "seconds")
+        if session is not None and (budget is None or self.started + budget - now > 0):
+            return _session(TerminalCode.BUDGET_TIME, f"used its {_count(session, 'second')}", "seconds")
+        return _turn(TerminalCode.BUDGET_TIME, f"used its {_count(budget or 0.0, 'second')}", "seconds")
 
     def next_change(self, lines: int) -> Exceeded | None:
         """``None`` if a call may be made that changes ``lines`` lines of files (0: not known)."""
         wanted = max(1, lines)
         turn, session = self.budget.changed_lines, self.session.changed_lines
         if turn is not None and self.tally.lines + wanted > turn:
-            used = f"changed {self.tally.lines:,} of its {turn:,} lines and the next change would go beyond"
+            used = f"changed {self.tally.lines:,} of its {_count(turn, 'line')} and the next change would go beyond"
             return _turn(TerminalCode.BUDGET_LINES, used, "changed_lines")
         whole = self.earlier.lines + self.tally.lines
         if session is not None and whole + wanted > session:
-            used = f"changed {whole:,} of its {session:,} lines and the next change would go beyond"
+            used = f"changed {whole:,} of its {_count(session, 'line')} and the next change would go beyond"
             return _session(TerminalCode.BUDGET_LINES, used, "changed_lines")
         return None
 
@@ -284,20 +284,20 @@ class Spending:
     def _rounds(self) -> Exceeded | None:
         turn, session = self.budget.rounds, self.session.rounds
         if turn is not None and self.tally.rounds >= turn:
-            return _turn(TerminalCode.BUDGET_ROUNDS, f"used its {turn} steps", "rounds")
+            return _turn(TerminalCode.BUDGET_ROUNDS, f"used its {_count(turn, 'step')}", "rounds")
         if session is not None and self.earlier.rounds + self.tally.rounds >= session:
-            return _session(TerminalCode.BUDGET_ROUNDS, f"used its {session} steps", "rounds")
+            return _session(TerminalCode.BUDGET_ROUNDS, f"used its {_count(session, 'step')}", "rounds")
         return None
 
     def _tokens(self, next_one: int) -> Exceeded | None:
         turn, session = self.budget.tokens, self.session.tokens
         mine = self.tally.tokens
         if turn is not None and mine + next_one > turn:
-            used = f"used {mine:,} of its {turn:,} tokens and the next request would go beyond"
+            used = f"used {mine:,} of its {_count(turn, 'token')} and the next request would go beyond"
             return _turn(TerminalCode.BUDGET_TOKENS, used, "tokens")
         whole = self.earlier.tokens + mine
         if session is not None and whole + next_one > session:
-            used = f"used {whole:,} of its {session:,} tokens and the next request would go beyond"
+            used = f"used {whole:,} of its {_count(session, 'token')} and the next request would go beyond"
             return _session(TerminalCode.BUDGET_TOKENS, used, "tokens")
         return None
 
@@ -322,10 +322,16 @@ def _share(turn: int | None, session: int | None, spending: Spending, name: str,
     return max(0, min(lefts) // parts) if lefts else None
 
 
+def _count(number: float, one: str) -> str:
+    """``number`` of something, in the singular or the plural."""
+    told = f"{number:,}" if isinstance(number, int) else f"{number:g}"
+    return f"{told} {one}" if number == 1 else f"{told} {one}s"
+
+
 def _turn(code: TerminalCode, used: str, setting: str) -> Exceeded:
-    return Exceeded(
-        code=code, detail=f"The turn {used}. Send a message to go on, or raise budget.{setting} in the settings."
-    )
+    option = "lines" if setting == "changed_lines" else setting
+    detail = f"The turn {used}. Send a message to go on, or raise the limit (budget.{setting} in the settings, or --max-{option})."
+    return Exceeded(code=code, detail=detail)
 
 
 def _session(code: TerminalCode, used: str, setting: str) -> Exceeded:

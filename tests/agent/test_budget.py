@@ -44,6 +44,28 @@ def test_a_limit_of_rounds_allows_exactly_so_many() -> None:
     assert exceeded.code == TerminalCode.BUDGET_ROUNDS
 
 
+LINE = FileChange(path="a", before="", after="", added_lines=1, removed_lines=0)
+
+
+@pytest.mark.parametrize(
+    ("limit", "used", "option"),
+    [
+        (Budget(rounds=1), "used its 1 step.", "rounds"),
+        (Budget(rounds=None, tokens=1), "of its 1 token and", "tokens"),
+        (Budget(rounds=None, seconds=1), "used its 1 second.", "seconds"),
+        (Budget(rounds=None, changed_lines=1), "of its 1 line and", "lines"),
+    ],
+)
+def test_a_limit_of_one_is_told_in_the_singular_with_where_to_raise_it(limit: Budget, used: str, option: str) -> None:
+    spending = Spending(budget=limit, started=0.0)
+    spending.spend(Usage(prompt_tokens=2), prompt_bytes=0)
+    spending.changed(LINE)
+    exceeded = spending.next_change(1) or spending.next_step(2.0)
+    assert exceeded is not None
+    assert used in exceeded.detail
+    assert exceeded.detail.endswith(f"in the settings, or --max-{option}).")
+
+
 def test_a_step_that_would_go_beyond_the_tokens_is_not_made() -> None:
     spending = Spending(budget=Budget(tokens=100), started=0.0)
     spending.spend(Usage(prompt_tokens=40, completion_tokens=10), prompt_bytes=0)
@@ -90,7 +112,7 @@ def test_a_step_that_is_expected_to_cost_more_than_is_left_is_not_made() -> None
     exceeded = spending.next_step(0.0, cost=0.0)
     assert exceeded is not None
     assert exceeded.code == TerminalCode.BUDGET_COST
-    assert "raise budget.cost" in exceeded.detail
+    assert exceeded.detail.endswith("raise the limit (budget.cost in the settings, or --max-cost).")
 
 
 @pytest.mark.parametrize(
