@@ -1,11 +1,12 @@
 """Connections to endpoints: one client an endpoint, foreign errors translated here and nowhere else. httpx loads on first use."""
 
+import errno
 import ipaddress
 import re
 import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from ...errors import EndpointFailed, EndpointRefused, EndpointUnreachable, ModelError, StreamBroken
@@ -207,9 +208,8 @@ def from_httpx(exc: "httpx.HTTPError", base_url: str, *, key: str = "", started:
                 f"{where} did not take the connection in time", hint="check that the server runs and can be reached"
             )
         case httpx.ConnectError():
-            return EndpointUnreachable(
-                f"no connection to {where}: {what}", hint="check that the server runs, and its address"
-            )
+            said = f"nothing listens at {where}" if _is_refused(exc) else f"no connection to {where}: {what}"
+            return EndpointUnreachable(said, hint="check that the server runs, and its address")
         case httpx.ProxyError():
             return EndpointUnreachable(
                 f"the proxy refused the way to {where}: {what}", hint="check HTTPS_PROXY and NO_PROXY"
@@ -222,6 +222,19 @@ def from_httpx(exc: "httpx.HTTPError", base_url: str, *, key: str = "", started:
             return EndpointUnreachable(f"the connection to {where} broke: {what}")
         case _:
             return EndpointFailed(f"{where}: {what}")
+
+
+def _is_refused(exc: BaseException) -> bool:
+    """Whether every address that was tried refused the connection."""
+    inner = exc.__cause__ or exc.__context__
+    if inner is not None:
+        return _is_refused(inner)
+    if isinstance(exc, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", exc)
+        return all(_is_refused(each) for each in group.exceptions)
+    # asyncio joins the reasons of several addresses into one sentence, and keeps nothing else of them
+    joined = re.findall(r"\[Errno (-?\d+)\]", str(exc)) if str(exc).startswith("Multiple exceptions: ") else []
+    return isinstance(exc, ConnectionRefusedError) or set(joined) == {str(errno.ECONNREFUSED)}
 
 
 def without_key(text: str, key: str) -> str:

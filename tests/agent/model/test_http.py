@@ -1,3 +1,4 @@
+import errno
 import gzip
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -7,7 +8,7 @@ import anyio.abc
 import httpx
 import pytest
 
-from jupyter_pernix.agent.model.http import Wire, from_httpx, is_loopback, place
+from jupyter_pernix.agent.model.http import Wire, from_httpx, is_loopback, place, translated
 from jupyter_pernix.errors import EndpointFailed, EndpointUnreachable, StreamBroken
 
 
@@ -34,6 +35,45 @@ def test_a_read_error_is_a_broken_stream_only_after_the_answer_began() -> None:
     error = httpx.ReadError("gone")
     assert type(from_httpx(error, "http://h/v1", started=True)) is StreamBroken
     assert type(from_httpx(error, "http://h/v1", started=False)) is EndpointUnreachable
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/v1", "https://127.0.0.1:9/v1"])
+async def test_a_refused_connection_names_its_address_once(url: str) -> None:
+    wire = Wire(url, key="", connect=5)
+    with pytest.raises(EndpointUnreachable) as caught, translated(url):
+        await wire.client.get(url)
+    await wire.aclose()
+    assert str(caught.value) == f"nothing listens at {url}"
+    assert caught.value.hint == "check that the server runs, and its address"
+
+
+def joined(*numbers: int) -> OSError:
+    """What asyncio raises for a name that leads to several addresses."""
+    told = ", ".join(f"[Errno {number}] Connect call failed ('::{number}', 9)" for number in numbers)
+    return OSError(f"Multiple exceptions: {told}")
+
+
+@pytest.mark.parametrize(
+    ("cause", "refused"),
+    [
+        (joined(errno.ECONNREFUSED, errno.ECONNREFUSED), True),
+        (joined(errno.ECONNREFUSED, errno.ENETUNREACH), False),
+        (ExceptionGroup("all", [ConnectionRefusedError(), ConnectionRefusedError()]), True),
+        (ExceptionGroup("all", [ConnectionRefusedError(), OSError(errno.ENETUNREACH, "no way")]), False),
+    ],
+)
+def test_a_name_of_several_addresses_is_refused_when_all_of_them_refuse(cause: Exception, refused: bool) -> None:
+    error = httpx.ConnectError("All connection attempts failed")
+    error.__cause__ = cause
+    said = str(from_httpx(error, "http://localhost:9/v1"))
+    assert (said == "nothing listens at http://localhost:9/v1") is refused
+    assert ("All connection attempts failed" in said) is not refused
+
+
+def test_another_reason_for_no_connection_is_kept() -> None:
+    error = httpx.ConnectError("[Errno -2] Name or service not known")
+    error.__cause__ = OSError(-2, "Name or service not known")
+    assert str(from_httpx(error, "http://h/v1")) == "no connection to http://h/v1: [Errno -2] Name or service not known"
 
 
 @pytest.mark.parametrize(
