@@ -15,7 +15,7 @@ import msgspec
 
 from ..config import Compaction
 from ..errors import ContextOverflow, ModelError
-from ..events import ContextCompacted, MessageCompleted, Stored, TurnEdited, TurnStarted, TurnSubmitted
+from ..events import ContextCompacted, MessageCompleted, ProblemNoticed, Stored, TurnEdited, TurnStarted, TurnSubmitted
 from ..ids import TurnId
 from ..ports import TurnHost
 from ..records import JSON, Role
@@ -98,6 +98,8 @@ class Compactor:
     settings: Compaction
     asides: Asides
     moves: bool = True
+    without_primary: str = ""
+    """Why the model that is used is the backup; "" if it is not."""
     _futile: int | None = None
 
     async def before_request(self, model: Model) -> bool:
@@ -206,6 +208,8 @@ class Compactor:
 
     async def _summary(self, found: Cut, model: Model, longest: int) -> str:
         writer, role = await self._writer(model)
+        if role == "backup":
+            await self._say(f"{self.without_primary}, so {writer.name} at {writer.endpoint} writes the summary.")
         room = _LONGEST_MATERIAL
         if writer.context_length is not None:
             room = min(room, self.sizes.text_bytes(writer, writer.context_length // 2))
@@ -228,7 +232,12 @@ class Compactor:
         except ModelError as exc:
             log.info("no background model for a summary: %s", exc)
             background = None
-        return (model, "primary") if background is None else (background, "background")
+        if background is not None:
+            return background, "background"
+        return model, "backup" if self.without_primary else "primary"
+
+    async def _say(self, text: str) -> None:
+        await self.journal.add(ProblemNoticed(session_id=self.host.session_id, turn_id=self.turn_id, text=text))
 
     async def _move(self, reason: str) -> None:
         if self.moves:
@@ -295,9 +304,9 @@ async def compact_now(
     """Make the input of an idle session shorter, because the user wants it: everything but the last messages. ``None``: there is nothing to
     free. The session's state is moved by the caller.
 
-    :raises ModelError: if the session's endpoint cannot be used
+    :raises ModelError: if neither the session's endpoint nor the backup can be used
     """
-    model = await models.get("primary")
+    model, without_primary = await _primary_or_backup(models)
     if model is None:
         return None
     journal = Journal(host, system=await briefing(host), log=log)
@@ -315,9 +324,27 @@ async def compact_now(
         settings=settings.compaction,
         asides=asides,
         moves=False,
+        without_primary=without_primary,
     )
     tokens = sizes.tokens(model, journal.transcript.conversation)
     context = min(tokens, model.context_length or tokens)
     return await compactor.compact(
         model, target=int(context * settings.compaction.keep), keep=int(context * settings.compaction.keep / 2)
     )
+
+
+async def _primary_or_backup(models: Models) -> tuple[Model | None, str]:
+    """The model to use and, if it is the backup, why.
+
+    :raises ModelError: if there is neither
+    """
+    try:
+        return await models.get("primary"), ""
+    except ModelError as exc:
+        try:
+            backup = await models.get("backup")
+        except ModelError as also:
+            raise ModelError(f"{exc}; the backup too: {also}", hint=exc.hint) from exc
+        if backup is None:
+            raise
+        return backup, str(exc)

@@ -13,9 +13,16 @@ from agent.test_context import rebuilt
 from jupyter_pernix.agent.compaction import compact_now, host_summary
 from jupyter_pernix.agent.constraints import Standing, rules_in
 from jupyter_pernix.agent.run_settings import OneModel, RunSettings
-from jupyter_pernix.agent.testing import Says, ScriptedModel, call
-from jupyter_pernix.errors import ContextOverflow, EndpointFailed
-from jupyter_pernix.events import ContextCompacted, FileChanged, SessionStateChanged, StepStarted, ToolCallFinished
+from jupyter_pernix.agent.testing import Says, ScriptedModel, ScriptedModels, call
+from jupyter_pernix.errors import ContextOverflow, EndpointFailed, EndpointUnreachable, ModelError
+from jupyter_pernix.events import (
+    ContextCompacted,
+    FileChanged,
+    ProblemNoticed,
+    SessionStateChanged,
+    StepStarted,
+    ToolCallFinished,
+)
 from jupyter_pernix.records import JSON, TerminalCode
 
 SMALL = 6_000
@@ -261,6 +268,39 @@ async def test_a_session_in_which_there_is_nothing_to_free_stays_as_it_is(acting
 
     assert await compact_now(acting.host, list(acting.host.log), OneModel(acting.model), RunSettings()) is None
     assert len(acting.host.log) == count
+
+
+async def test_the_backup_carries_it_when_the_primary_cannot_be_had(acting: Acting) -> None:
+    for number in range(3):
+        await acting.say([*reads(acting, 4), answer(f"Read {number}.")], text="Read them, and only read.")
+    spare = ScriptedModel([Says(text="Files were read.")] * 3, endpoint="spare", name="spare-1")
+    models = ScriptedModels(EndpointUnreachable("nothing listens at big"), backup=spare)
+    event = await compact_now(acting.host, list(acting.host.log), models, RunSettings())
+
+    assert event is not None
+    assert event.summary == "Files were read."
+    (asked,) = [step for step in acting.of(StepStarted) if step.purpose == "summary"]
+    assert (asked.role, asked.endpoint) == ("backup", "spare")
+    (said,) = acting.of(ProblemNoticed)
+    assert said.text == "nothing listens at big, so spare-1 at spare writes the summary."
+
+
+@pytest.mark.parametrize(
+    ("backup", "said"),
+    [
+        (None, "nothing listens at big"),
+        (EndpointUnreachable("spare is away"), "nothing listens at big; the backup too: spare is away"),
+    ],
+)
+async def test_without_any_model_nothing_is_made_shorter_and_it_is_said_why(
+    acting: Acting, backup: EndpointUnreachable | None, said: str
+) -> None:
+    await acting.say([*reads(acting, 4), answer()], text="Read them.")
+    models = ScriptedModels(EndpointUnreachable("nothing listens at big", hint="Start it."), backup=backup)
+    with pytest.raises(ModelError) as caught:
+        await compact_now(acting.host, list(acting.host.log), models, RunSettings())
+    assert (str(caught.value), caught.value.hint) == (said, "Start it.")
+    assert acting.of(ContextCompacted) == []
 
 
 async def test_no_compaction_happens_without_a_turn(acting: Acting) -> None:
