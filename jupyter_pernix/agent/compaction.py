@@ -103,19 +103,28 @@ class Compactor:
     _futile: int | None = None
 
     async def before_request(self, model: Model) -> bool:
-        """Make the input shorter if it fills more of the context than the threshold; whether it was done. Trying in vain is not
-        repeated until the input has grown by a tenth."""
+        """Make the input shorter if it fills more of the context than the threshold; whether it was done. What was tried in vain, or
+        left more than the threshold, is repeated only when the input has grown by a tenth or no longer fits the context."""
         context, threshold = model.context_length, self.settings.threshold
         if context is None or threshold <= 0:
             return False
         self.journal.transcript.flush()
         tokens = self.sizes.tokens(model, self.journal.transcript.conversation)
-        if tokens <= threshold * context or (self._futile is not None and tokens < 1.1 * self._futile):
+        if tokens <= threshold * context:
+            return False
+        if tokens < 1.1 * (self._futile or 0) or (tokens <= context and tokens < 1.1 * self._left(threshold * context)):
             return False
         target = int(context * (threshold + min(self.settings.keep, threshold)) / 2)
         done = await self.compact(model, target=target, keep=int(context * self.settings.keep)) is not None
         self._futile = None if done else tokens
         return done
+
+    def _left(self, limit: float) -> int:
+        """Tokens that the last compaction left if they were more than ``limit``; 0 otherwise. From the log: the next turn knows it too."""
+        for stored in reversed(self.journal.log):
+            if isinstance(stored.event, ContextCompacted):
+                return stored.event.tokens_after if stored.event.tokens_after > limit else 0
+        return 0
 
     async def after_overflow(self, error: ContextOverflow, model: Model) -> bool:
         """The endpoint refused the input as too long: learn its limit and make the input shorter; false if nothing could be freed."""

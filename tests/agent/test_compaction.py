@@ -183,6 +183,33 @@ async def test_without_a_background_role_the_primary_writes_the_summary(acting: 
     assert {step.role for step in acting.of(StepStarted)} == {"primary"}
 
 
+async def compactions_in(acting: Acting, length: int) -> list[tuple[ContextCompacted, ContextCompacted]]:
+    """Each that left more than the threshold, with the one that came after it. The system part and the tools fill most of the context."""
+    acting.background = ScriptedModel([Says(text="Files were read. " * 40)] * 60)
+    acting.settings = RunSettings(scout=False)
+    for number in range(3):
+        model = ScriptedModel([*reads(acting, 10, lines=4), answer()], context_length=length)
+        await acting.say(model, text=f"Read them, round {number}.")
+    threshold = acting.settings.compaction.threshold * length
+    return [pair for pair in itertools.pairwise(acting.of(ContextCompacted)) if pair[0].tokens_after > threshold]
+
+
+@pytest.mark.parametrize("length", [2_200, 2_300])
+async def test_a_summary_that_leaves_more_than_the_threshold_is_not_made_anew_at_every_step(
+    acting: Acting, length: int
+) -> None:
+    pairs = await compactions_in(acting, length)
+    assert pairs
+    assert all(after.tokens_before >= min(length, 1.1 * before.tokens_after) for before, after in pairs)
+
+
+async def test_an_input_that_no_longer_fits_is_made_shorter_before_it_has_grown_by_a_tenth(acting: Acting) -> None:
+    pairs = await compactions_in(acting, 2_000)
+    assert pairs
+    assert all(after.tokens_before > 2_000 for _, after in pairs)
+    assert any(after.tokens_before < 1.1 * before.tokens_after for before, after in pairs)
+
+
 # ---- overflow -----------------------------------------------------------------------------------------------------------
 
 
