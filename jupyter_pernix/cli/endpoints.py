@@ -3,13 +3,18 @@
 import argparse
 import getpass
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import get_args
 
-from ..client import JSON
+from ..client import JSON, Client
+from ..errors import RequestFailed
 from ..livetext import neutral
 from ..records import EndpointKind
 from .connection import UsageError, connected
+
+_NONE = "No endpoint is known. Add one: jupyter pernix endpoints add NAME URL"
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -78,26 +83,42 @@ def add_command(options: argparse.Namespace) -> int:
 
 
 def probe_command(options: argparse.Namespace) -> int:
-    with connected() as (client, _):
+    with connected() as (client, _), _known(client):
         return _print_one(client.probe_endpoint(options.name))
 
 
 def default_command(options: argparse.Namespace) -> int:
-    with connected() as (client, _):
+    with connected() as (client, _), _known(client):
         return _print_one(client.default_endpoint(options.name))
 
 
 def remove_command(options: argparse.Namespace) -> int:
-    with connected() as (client, _):
+    with connected() as (client, _), _known(client):
         client.remove_endpoint(options.name)
     return 0
+
+
+@contextmanager
+def _known(client: Client) -> Iterator[None]:
+    """Where an endpoint is not there, say which are.
+
+    :raises RequestFailed: as what is inside does
+    """
+    try:
+        yield
+    except RequestFailed as exc:
+        if exc.status != 404:
+            raise
+        names = ", ".join(endpoint["name"] for endpoint in client.endpoints()["endpoints"])
+        hint = f"There are: {neutral(names)}" if names else _NONE
+        raise RequestFailed(str(exc), status=exc.status, hint=hint) from exc
 
 
 def _print_all(answer: JSON) -> None:
     for endpoint in answer["endpoints"]:
         _print_one(endpoint)
     if not answer["endpoints"]:
-        print("No endpoint is known. Add one: jupyter pernix endpoints add NAME URL")
+        print(_NONE)
 
 
 def _print_one(endpoint: JSON) -> int:

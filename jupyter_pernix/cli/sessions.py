@@ -7,8 +7,11 @@ import msgspec
 
 from ..client import JSON
 from ..livetext import duration, neutral, one_line, state_word
-from .connection import connected
+from .connection import UsageError, connected
 from .screen import MARKS, correction_lines, plan_lines, spending, width
+
+_FEW = 5
+"""Sessions that are listed where an id is not whole."""
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -54,9 +57,18 @@ def show_command(options: argparse.Namespace) -> int:
 
 
 def full_id(sessions: list[JSON], given: str) -> str:
-    """The one session whose id begins so; ``given`` itself if there is none or more than one, for the server to refuse."""
-    matches = [session["session_id"] for session in sessions if session["session_id"].startswith(given)]
-    return matches[0] if len(matches) == 1 else given
+    """The one session whose id is or begins so; ``given`` itself if there is none, for the server to refuse.
+
+    :raises UsageError: if more than one begins so
+    """
+    matches = [session for session in sessions if session["session_id"].startswith(given)]
+    if len(matches) < 2 or any(session["session_id"] == given for session in matches):
+        return matches[0]["session_id"] if len(matches) == 1 else given
+    lines = [f"{one['session_id']}  {one_line(one['title'], 60) or '(untitled)'}" for one in matches[:_FEW]]
+    more = f"\nand {len(matches) - _FEW} more" if len(matches) > _FEW else ""
+    raise UsageError(
+        f"{len(matches)} sessions have an id that begins with {given!r}; give more of it:\n" + "\n".join(lines) + more
+    )
 
 
 def _told(view: JSON) -> list[str]:
