@@ -100,12 +100,13 @@ class CallCollector:
         index = fragment.get("index")
         if isinstance(index, str) and index.isdecimal():
             index = int(index)
-        call = self._call_for(
-            index=index if isinstance(index, int) else None,
-            wire_id=_text(fragment.get("id")),
-            name=name,
-            has_text=bool(text),
+        return self.take(
+            index=index if isinstance(index, int) else None, wire_id=_text(fragment.get("id")), name=name, text=text
         )
+
+    def take(self, *, index: int | None, wire_id: str, name: str, text: str) -> CallPart | None:
+        """The same for a fragment that was looked at already."""
+        call = self._call_for(index=index, wire_id=wire_id, name=name, has_text=bool(text))
         if call is None:
             return None
         if text:

@@ -19,6 +19,7 @@ from .dialects import ToolSchemas
 from .faults import classify, content_filtered, not_a_stream
 from .hold import CallHold
 from .parts import Part, Reply, TextPart, ThoughtPart
+from .plain import Choice, plain_choice
 from .sse import EventDecoder, ServerEvent
 from .thoughts import ThoughtSplitter
 from .usage import read_usage
@@ -56,6 +57,7 @@ _FINISH = {
     "cancelled": "error",
 }
 _quick = msgspec.json.Decoder().decode
+_LONGEST_DONE = 16
 _LONGEST_WHOLE_BODY = 32 * 1024 * 1024
 
 
@@ -141,9 +143,12 @@ class ReplyReader:
         data = event.data.strip().strip("\0")
         if not data or self._assembler.done:
             return []
-        if data.strip('"').upper() == "[DONE]":
+        if len(data) < _LONGEST_DONE and data.strip('"').upper() == "[DONE]":
             self._assembler.done = True
             return []
+        plain = plain_choice(data) if event.name != "error" else None
+        if plain is not None:
+            return self._assembler.plain(plain)
         try:
             value = _decoded(data)
         except (ValueError, RecursionError) as exc:
@@ -170,6 +175,28 @@ class Assembler:
         self._surrogate = ""
         self._begun = False
         self.done = False
+
+    def plain(self, choice: Choice) -> list[Part]:
+        """As ``chunk`` for one that holds nothing else."""
+        delta = choice.delta
+        parts: list[Part] = []
+        if delta.content:
+            self._begun = True
+            parts += self._visible(delta.content)
+        for fragment in delta.tool_calls or ():
+            self._begun = True
+            function = fragment.function
+            part = self._calls.take(
+                index=fragment.index,
+                wire_id=fragment.id or "",
+                name=(function.name or "").strip(),
+                text=function.arguments or "",
+            )
+            if part is not None:
+                parts.append(part)
+        if choice.finish_reason:
+            self._finish = _FINISH.get(choice.finish_reason.lower(), "stop")
+        return parts
 
     def chunk(self, chunk: JSON) -> list[Part]:
         """:raises ModelError: if the chunk is an error"""

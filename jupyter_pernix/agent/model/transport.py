@@ -9,7 +9,7 @@ import asyncio
 import re
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import anyio
@@ -143,7 +143,7 @@ class _Chunks:
     """Takes the frames of a chunked body away."""
 
     over: bool = False
-    _buffer: bytearray = field(default_factory=bytearray)
+    _buffer: bytes = b""
     _left: int = 0
     _closing: bool = False
     """The line end behind a chunk comes next."""
@@ -157,36 +157,32 @@ class _Chunks:
 
     def feed(self, data: bytes) -> bytes:
         """:raises ValueError: if this is no chunked body"""
-        self._buffer += data
+        buffer, at = self._buffer + data, 0
         found: list[bytes] = []
-        while not self.over and self._step(found):
-            pass
-        return b"".join(found)
-
-    def _step(self, found: list[bytes]) -> bool:
-        """Whether there may be more to take."""
-        buffer = self._buffer
-        if self._left:
-            piece = bytes(buffer[: self._left])
-            del buffer[: len(piece)]
-            self._left -= len(piece)
-            self._closing = not self._left
-            found.append(piece)
-            return bool(buffer)
-        end = buffer.find(b"\n")
-        if end < 0:
-            if len(buffer) > _LONGEST_HEAD:
-                raise ValueError("a chunk's head is too long")
-            return False
-        line = bytes(buffer[:end]).removesuffix(b"\r")
-        del buffer[: end + 1]
-        if self._closing:
-            if line:
+        while not self.over:
+            if self._left:
+                piece = buffer[at : at + self._left]
+                at += len(piece)
+                self._left -= len(piece)
+                self._closing = not self._left
+                found.append(piece)
+                if self._left:
+                    break
+                continue
+            end = buffer.find(b"\n", at)
+            if end < 0:
+                break
+            line = buffer[at:end].removesuffix(b"\r")
+            at = end + 1
+            if not self._closing:
+                self._read_size(line)
+            elif line:
                 raise ValueError("a chunk is longer than it said")
             self._closing = False
-            return True
-        self._read_size(line)
-        return True
+        self._buffer = buffer[at:]
+        if len(self._buffer) > _LONGEST_HEAD and not self.over:
+            raise ValueError("a chunk's head is too long")
+        return b"".join(found)
 
     def _read_size(self, line: bytes) -> None:
         if self._trailing:
