@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _encode = msgspec.json.Encoder().encode
 _LONGEST_ERROR_BODY = 64 * 1024
+_SLACK = 0.05
 _END_GRACE = 0.25
 _NEWER_NAMES = {"max_tokens": "max_completion_tokens"}
 
@@ -136,15 +137,12 @@ class Endpoint:
             except StreamBroken as exc:
                 broken = exc
                 break
-            wait.over()
             if not piece:
                 break
             for part in self._checked(reader.feed(piece)):
                 first = first if first is not None else time.monotonic() - started
                 yield part
-            if first is None:
-                wait.at_most(started + self.deadlines.first_token - time.monotonic(), self._too_slow)
-            else:
+            if first is not None:
                 wait.at_most(self.deadlines.between_tokens, self._stopped)
         wait.over()
         for part in self._checked(self._last(reader, broken)):
@@ -181,17 +179,19 @@ class Endpoint:
 
 
 class _Wait:
-    """One scope around a request, whose deadline moves: a scope for each piece of an answer costs more than reading it. While its
-    reader works, there is no deadline."""
+    """One scope around a request, whose deadline moves: a scope for each piece of an answer costs more than reading it, and so does
+    moving the deadline at each. Whoever reads takes a part at once; what it does between two of them counts."""
 
     def __init__(self) -> None:
         self.scope = anyio.CancelScope()
         self.error: Callable[[], ModelError] = _no_limit
 
     def at_most(self, seconds: float, error: Callable[[], ModelError]) -> None:
-        """What is awaited next may take so long; ``error``: what it is when that was too short."""
+        """What is awaited next may take so long, or a twentieth less; ``error``: what it is when that was too short."""
+        deadline = anyio.current_time() + seconds
+        if error != self.error or not 0 <= deadline - self.scope.deadline < _SLACK * seconds:
+            self.scope.deadline = deadline
         self.error = error
-        self.scope.deadline = anyio.current_time() + seconds
 
     def over(self) -> None:
         self.scope.deadline = math.inf
