@@ -168,7 +168,7 @@ def test_a_model_that_can_only_talk_and_a_limit_are_said_plainly(screen: Screen,
 
 @pytest.mark.parametrize("theme", ["JupyterLab Dark", "JupyterLab Light"])
 def test_everything_stays_readable_in_a_narrow_panel(screen: Screen, lab: Lab, theme: str):
-    screen.command("apputils:change-theme", theme=theme)
+    screen.theme(theme)
     titled = {session["title"]: session["session_id"] for session in lab.client().sessions()}
     screen.open_session(str(titled["Sum of the prices"]))
     screen.panel.evaluate("node => { node.style.maxWidth = '300px'; }")

@@ -88,6 +88,12 @@ class Screen:
         call = "([name, args]) => window.jupyterapp.commands.execute(name, args).then(() => true)"
         self.page.evaluate(call, [name, arguments])
 
+    def theme(self, name: str) -> None:
+        """Change JupyterLab's theme. Its splash is away before: JupyterLab throws if one is asked for while another fades."""
+        self.page.wait_for_selector("#jupyterlab-splash", state="detached")
+        self.command("apputils:change-theme", theme=name)
+        self.page.wait_for_selector("#jupyterlab-splash", state="detached")
+
     def settle(self) -> None:
         """Give what is drawn the time to load and run something. What must not happen has no event to wait for."""
         self.page.evaluate(
