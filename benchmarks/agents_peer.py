@@ -1,9 +1,10 @@
 """One turn of the product's own parts, in this process, against a scripted model: what the whole loop costs a step.
 
-Store (durable), bus with one listener, sessions, host, run, run notebook and the HTTP client are the real ones; the tool ``add`` is
+Store (durable), bus, sessions, host, run, run notebook and the HTTP client are the real ones; the tool ``add`` is
 added to the others. The environment says what to do: ``MS_URL`` and ``MS_KEY`` of the endpoint, ``MS_N`` steps,
 ``MS_RESULT_BYTES`` of padding in each result, ``MS_TMP`` a folder. One line ``RESULT {json}`` says what it took;
-``benchmarks/agents.py`` runs it beside a floor. ``MS_VARIANT=profile`` prints where the CPU went, ``only_add`` offers no other tool.
+``benchmarks/agents.py`` runs it beside a floor. ``MS_VARIANT=profile`` prints where the CPU went, ``only_add`` offers no other tool,
+``watched`` has a listener, as a panel is one.
 """
 
 import cProfile
@@ -14,6 +15,7 @@ import resource
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -147,8 +149,9 @@ async def _work(data: Path, root: Path) -> dict[str, object]:
         )
         sessions = Sessions(around)
         late.append(sessions)
-        with bus.subscribe() as listener:
-            tasks.start_soon(_listen, listener)
+        with bus.subscribe() if VARIANT == "watched" else nullcontext() as listener:
+            if listener is not None:
+                tasks.start_soon(_listen, listener)
             session = await sessions.create(SessionCreate(mode="auto"))
             await _once(endpoint, store, around, session.session_id)
             setup = time.perf_counter() - setup
