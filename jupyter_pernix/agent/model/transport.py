@@ -8,7 +8,7 @@ as one piece.
 import asyncio
 import re
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -270,33 +270,39 @@ def _read_head(head: bytes) -> _Head:
 
 
 class _Body(httpx.AsyncByteStream):
+    """Iterates itself: an async generator that is left before its end would be closed by a task of its own."""
+
     def __init__(self, transport: LocalTransport, connection: _Connection, head: _Head) -> None:
         self._transport = transport
         self._connection: _Connection | None = connection
         self._head = head
+        self._chunks = _Chunks()
+        self._left = head.length
 
     @property
     def is_over(self) -> bool:
         """All of it was read, or it was closed."""
         return self._connection is None
 
-    async def __aiter__(self) -> AsyncGenerator[bytes]:
-        chunks = _Chunks()
-        left = self._head.length
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
         while self._connection is not None:
-            data = await self._connection.read(_READ if left is None else min(left, _READ))
+            data = await self._connection.read(_READ if self._left is None else min(self._left, _READ))
             if not data:
-                self._ended_early(left)
-                return
+                self._ended_early(self._left)
+                break
             piece = data
             if self._head.chunked:
-                piece = self._unframed(chunks, data)
-            elif left is not None:
-                left -= len(data)
-            if chunks.over or left == 0:
-                self._let_go(keep=self._head.keeps and not chunks.surplus)
+                piece = self._unframed(self._chunks, data)
+            elif self._left is not None:
+                self._left -= len(data)
+            if self._chunks.over or self._left == 0:
+                self._let_go(keep=self._head.keeps and not self._chunks.surplus)
             if piece:
-                yield piece
+                return piece
+        raise StopAsyncIteration
 
     def _unframed(self, chunks: _Chunks, data: bytes) -> bytes:
         try:
