@@ -22,6 +22,7 @@ export function Queue(props: QueueProps): React.JSX.Element | null {
   const [editing, setEditing] = React.useState<Editing | null>(null);
   const [edited, setEdited] = React.useState('');
   const gone = editing !== null && turns.every(turn => turn.turn_id !== editing.turnId);
+  // Once, at the moment when its turn begins; what is typed meanwhile is no new reason.
   React.useEffect(() => {
     if (gone) {
       setEditing(null);

@@ -75,7 +75,7 @@ def test_overflow_is_known_by_its_words(status: int, message: str, limit: int | 
 @pytest.mark.parametrize(
     ("status", "message"),
     [
-        (400, "registry.ollama.ai/library/gemma:2b does not support tools"),
+        (400, "library/gemma:2b does not support tools"),
         (500, "tools param requires --jinja flag"),
         (404, "No endpoints found that support tool use."),
         (400, "tool calling is not supported with this model"),

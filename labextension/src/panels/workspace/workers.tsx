@@ -21,6 +21,7 @@ export function useWorkers(model: WorkspaceModel, session: SessionModel): Worker
       },
     [sessions]
   );
+  // `news` changes when a summary does: whoever shows one is drawn anew.
   return React.useMemo(
     () => ({
       summary: id => sessions.summary(id),
