@@ -6,7 +6,8 @@
     ├── InvalidInput            a value from outside is wrong: where, and why          (HTTP 400)
     ├── NotFound                no such session, turn, approval, endpoint, file        (404)
     ├── Conflict                right request, wrong moment                            (409)
-    │   └── InvalidTransition   the state table has no entry
+    │   ├── InvalidTransition   the state table has no entry
+    │   └── NotebookRefused     a notebook was not read or changed; nothing was done
     ├── ConfigError             a setting is unknown or malformed
     ├── StoreError
     │   ├── StoreTooNew         written by a newer program
@@ -180,6 +181,10 @@ class KernelDied(KernelError):
     def __init__(self, name: str, detail: str) -> None:
         self.name = name
         super().__init__(f"the kernel {name!r} died: {detail}")
+
+
+class NotebookRefused(Conflict):
+    """A notebook cannot be read or was not changed: it is damaged, the cell is gone or changed meanwhile, the page did not answer."""
 
 
 class ToolError(PernixError):

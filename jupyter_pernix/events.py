@@ -11,17 +11,23 @@ from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
-from .ids import ApprovalId, CallId, ExecutionId, SessionId, StepId, TurnId
+from .ids import ApprovalId, CallId, ChangeId, ExecutionId, InputId, SessionId, StepId, TurnId
 from .records import (
     JSON,
     ApprovalChoice,
     Budget,
     CallStatus,
+    CellChange,
+    ChangeDecision,
+    ContextItem,
     ExecutionStatus,
     FileChange,
+    Mention,
     Mode,
     ModelProtocol,
+    NotebookOwner,
     Origin,
+    Picture,
     Place,
     Plan,
     Purpose,
@@ -88,6 +94,20 @@ class SessionArchived(EventBase, frozen=True, tag="session.archived"):
     archived: bool
 
 
+class SessionAttached(EventBase, frozen=True, tag="session.attached"):
+    """Code runs in the kernel of this open notebook from now on. Again with another path: it was renamed."""
+
+    path: str
+    kernel_id: str
+    kernel_name: str
+
+
+class SessionDetached(EventBase, frozen=True, tag="session.detached"):
+    """Code runs in a kernel of the session's own again; ``reason`` is a sentence unless the user asked for it."""
+
+    reason: str = ""
+
+
 class TurnSubmitted(EventBase, frozen=True, tag="turn.submitted"):
     """The user's message is safe; its turn waits for its place in the queue. ``can_ask``, ``budget``: as in ``TurnCreate``."""
 
@@ -96,6 +116,7 @@ class TurnSubmitted(EventBase, frozen=True, tag="turn.submitted"):
     origin: Origin
     can_ask: bool = True
     budget: Budget | None = None
+    mentions: list[Mention] = []
 
 
 class TurnEdited(EventBase, frozen=True, tag="turn.edited"):
@@ -219,6 +240,13 @@ class InstructionsRead(EventBase, frozen=True, tag="instructions.read"):
     text: str
 
 
+class TurnContextAdded(EventBase, frozen=True, tag="turn.context_added"):
+    """The host tells the model this with the message; before the first step, or, about the kernel, with the next one."""
+
+    turn_id: TurnId
+    item: ContextItem
+
+
 class MessageCompleted(EventBase, frozen=True, tag="message.completed"):
     """``corrections``: what the host's record says against the text, or what the text leaves out; every face shows them before it."""
 
@@ -258,7 +286,8 @@ class ToolCallStarted(EventBase, frozen=True, tag="tool_call.started"):
 
 class ToolCallFinished(EventBase, frozen=True, tag="tool_call.finished"):
     """``result`` is exactly what the model reads. ``side_file``: address of the full text below ``/pernix/api/`` when ``result`` was cut.
-    ``seen``: files whose content the model knows from now on, by path below the space root: sha256 hex digest."""
+    ``seen``: files whose content the model knows from now on, by path below the space root: sha256 hex digest; a cell by
+    ``path#cell_id``: its ``cell_digest``. ``pictures``: shown to the model with the result."""
 
     turn_id: TurnId
     call_id: CallId
@@ -267,6 +296,7 @@ class ToolCallFinished(EventBase, frozen=True, tag="tool_call.finished"):
     duration: float
     side_file: str = ""
     seen: dict[str, str] = {}
+    pictures: list[Picture] = []
 
 
 class PolicyDecided(EventBase, frozen=True, tag="policy.decided"):
@@ -302,12 +332,16 @@ class ApprovalResolved(EventBase, frozen=True, tag="approval.resolved"):
 
 
 class ExecutionStarted(EventBase, frozen=True, tag="execution.started"):
+    """``notebook`` (relative to the server's root) and ``cell_id``: the cell that holds the code, "" for code beside any notebook."""
+
     turn_id: TurnId
     call_id: CallId
     execution_id: ExecutionId
     place: Place
     kernel_name: str
     code: str
+    notebook: str = ""
+    cell_id: str = ""
 
 
 class ExecutionOutput(EventBase, frozen=True, tag="execution.output"):
@@ -330,6 +364,76 @@ class ExecutionFinished(EventBase, frozen=True, tag="execution.finished"):
     evalue: str
     detail: str
     duration: float
+
+
+class ExecutionMirrored(EventBase, frozen=True, tag="execution.mirrored"):
+    """The outputs of a cell that was run stand in its notebook."""
+
+    turn_id: TurnId
+    execution_id: ExecutionId
+    owner: NotebookOwner
+
+
+class InputRequested(EventBase, frozen=True, tag="input.requested"):
+    """Running code waits for a line from the user."""
+
+    turn_id: TurnId
+    execution_id: ExecutionId
+    input_id: InputId
+    prompt: str
+    password: bool
+
+
+class InputAnswered(EventBase, frozen=True, tag="input.answered"):
+    """``text`` ``None``: a password, which is never kept, or no answer; ``by`` "host": the code ended first."""
+
+    turn_id: TurnId
+    execution_id: ExecutionId
+    input_id: InputId
+    text: str | None
+    by: str
+
+
+class KernelRestarted(EventBase, frozen=True, tag="kernel.restarted"):
+    """The session's kernel is another process than before: all variables are gone. ``text`` says so, and why."""
+
+    turn_id: TurnId | None
+    kernel_name: str
+    text: str
+
+
+class CellChangeRequested(EventBase, frozen=True, tag="cell.change_requested"):
+    """About to be made; holds all that an undo needs."""
+
+    turn_id: TurnId
+    call_id: CallId
+    change: CellChange
+
+
+class CellChanged(EventBase, frozen=True, tag="cell.changed"):
+    turn_id: TurnId
+    call_id: CallId
+    change_id: ChangeId
+    owner: NotebookOwner
+
+
+class CellChangeRefused(EventBase, frozen=True, tag="cell.change_refused"):
+    """Nothing was changed; ``reason`` is a sentence."""
+
+    turn_id: TurnId
+    call_id: CallId
+    change_id: ChangeId
+    reason: str
+
+
+class CellChangeResolved(EventBase, frozen=True, tag="cell.change_resolved"):
+    """The user keeps the change, or it was undone. ``detail``: what an undo could not restore."""
+
+    turn_id: TurnId
+    change_id: ChangeId
+    decision: ChangeDecision
+    by: str
+    detail: str = ""
 
 
 class FileChanged(EventBase, frozen=True, tag="file.changed"):
@@ -373,6 +477,8 @@ Event = (
     | SessionConfigured
     | SessionStateChanged
     | SessionArchived
+    | SessionAttached
+    | SessionDetached
     | TurnSubmitted
     | TurnEdited
     | TurnStarted
@@ -385,6 +491,7 @@ Event = (
     | ContextCompacted
     | PlanUpdated
     | InstructionsRead
+    | TurnContextAdded
     | MessageCompleted
     | ThoughtCompleted
     | ToolCallRequested
@@ -396,6 +503,14 @@ Event = (
     | ExecutionStarted
     | ExecutionOutput
     | ExecutionFinished
+    | ExecutionMirrored
+    | InputRequested
+    | InputAnswered
+    | KernelRestarted
+    | CellChangeRequested
+    | CellChanged
+    | CellChangeRefused
+    | CellChangeResolved
     | FileChanged
     | WorkerSpawned
     | WorkerReported
@@ -430,6 +545,30 @@ class ToolCallDelta(DeltaBase, frozen=True, tag="tool_call.delta"):
 
 
 Delta = MessageDelta | ThoughtDelta | ToolCallDelta
+
+
+class PageRequest(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="page.requested"):
+    """The server asks one browser page to read or change a notebook that it has open; over the bus only, answered by HTTP with a
+    ``PageAnswer``. Others ignore it. ``read``: give the cells. ``change``: carry out ``change`` if the cell still is as its ``before``
+    says. ``run``: cell ``cell_id`` begins to run if its source still is ``source``: its outputs go. ``outputs``: they are now these.
+    ``save``: write the file. A page that cannot answer within ``seconds`` must not do it later."""
+
+    session_id: SessionId
+    page_id: str
+    request_id: str
+    op: Literal["read", "change", "run", "outputs", "save"]
+    path: str
+    seconds: float
+    change: CellChange | None = None
+    cell_id: str = ""
+    source: str = ""
+    execution_id: ExecutionId | None = None
+    outputs: list[JSON] = []
+    execution_count: int | None = None
+
+
+Passing = Delta | PageRequest
+"""What goes over the bus and is not stored."""
 
 EVENT_TYPES: dict[str, type[Event]] = {str(cls.__struct_config__.tag): cls for cls in get_args(Event)}
 DELTA_TYPES: dict[str, type[Delta]] = {str(cls.__struct_config__.tag): cls for cls in get_args(Delta)}
@@ -488,5 +627,5 @@ def decode_stored(body: bytes | str) -> Stored:
     return Stored(seq=seq, recorded_at=recorded_at, event=decode_event(_encoder.encode(raw)))
 
 
-def encode_delta(delta: Delta) -> bytes:
+def encode_delta(delta: Passing) -> bytes:
     return _encoder.encode(delta)

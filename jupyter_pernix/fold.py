@@ -9,20 +9,30 @@ from collections.abc import Iterable
 from .events import (
     ApprovalRequested,
     ApprovalResolved,
+    CellChanged,
+    CellChangeRefused,
+    CellChangeRequested,
+    CellChangeResolved,
     ContextCompacted,
     Event,
     ExecutionFinished,
+    ExecutionMirrored,
     ExecutionOutput,
     ExecutionStarted,
     FileChanged,
+    InputAnswered,
+    InputRequested,
     InstructionsRead,
+    KernelRestarted,
     MessageCompleted,
     PlanUpdated,
     PolicyDecided,
     ProblemNoticed,
     SessionArchived,
+    SessionAttached,
     SessionConfigured,
     SessionCreated,
+    SessionDetached,
     SessionRenamed,
     SessionStateChanged,
     StepFallbackTaken,
@@ -34,6 +44,7 @@ from .events import (
     ToolCallFinished,
     ToolCallRequested,
     ToolCallStarted,
+    TurnContextAdded,
     TurnEdited,
     TurnFinished,
     TurnResumed,
@@ -43,13 +54,16 @@ from .events import (
     WorkerReported,
     WorkerSpawned,
 )
-from .ids import CallId, ExecutionId, SessionId, StepId, TurnId
+from .ids import CallId, ChangeId, ExecutionId, SessionId, StepId, TurnId
 from .records import (
     JSON,
     ApprovalView,
     CallView,
+    CellChangeView,
     ExecutionView,
+    InputView,
     MessageView,
+    NotebookView,
     NoticeView,
     OutputOp,
     ProblemView,
@@ -100,6 +114,7 @@ class SessionFold:
         self._calls: dict[CallId, CallView] = {}
         self._executions: dict[ExecutionId, ExecutionView] = {}
         self._steps: dict[StepId, StepView] = {}
+        self._changes: dict[ChangeId, CellChangeView] = {}
 
     @classmethod
     def of(cls, session_id: SessionId, log: Iterable[Stored]) -> "SessionFold":
@@ -113,6 +128,24 @@ class SessionFold:
 
     def call(self, call_id: CallId) -> CallView | None:
         return self._calls.get(call_id)
+
+    def change(self, change_id: ChangeId) -> CellChangeView | None:
+        return self._changes.get(change_id)
+
+    def changes(self) -> list[CellChangeView]:
+        """Of cells, oldest first."""
+        return list(self._changes.values())
+
+    def execution(self, execution_id: ExecutionId) -> ExecutionView | None:
+        return self._executions.get(execution_id)
+
+    def executions(self) -> list[ExecutionView]:
+        """Oldest first."""
+        return list(self._executions.values())
+
+    def open_inputs(self) -> list[InputView]:
+        """Lines that running code waits for."""
+        return [each for execution in self._executions.values() for each in execution.inputs if not each.by]
 
     def open_approvals(self) -> list[ApprovalView]:
         """Questions without an answer, oldest first."""
@@ -129,9 +162,15 @@ class SessionFold:
                 pass
             case SessionCreated() | SessionRenamed() | SessionConfigured() | SessionStateChanged() | SessionArchived():
                 self._session(stored, event)
+            case SessionAttached() | SessionDetached() | KernelRestarted():
+                self._kernel(event)
             case TurnSubmitted():
                 turn = TurnView(
-                    turn_id=event.turn_id, text=event.text, origin=event.origin, submitted_at=stored.recorded_at
+                    turn_id=event.turn_id,
+                    text=event.text,
+                    origin=event.origin,
+                    submitted_at=stored.recorded_at,
+                    mentions=list(event.mentions),
                 )
                 self._turns[event.turn_id] = turn
                 self.view.turns.append(turn)
@@ -149,8 +188,12 @@ class SessionFold:
                 self._worker(event)
             case ApprovalRequested() | ApprovalResolved():
                 self._approval(stored, event)
-            case ExecutionStarted() | ExecutionOutput() | ExecutionFinished():
+            case ExecutionStarted() | ExecutionOutput() | ExecutionFinished() | ExecutionMirrored():
                 self._execution(event)
+            case InputRequested() | InputAnswered():
+                self._input(stored, event)
+            case CellChangeRequested() | CellChanged() | CellChangeRefused() | CellChangeResolved():
+                self._cell(event)
             case _:
                 turn = self._turns.get(event.turn_id)
                 if turn is not None:
@@ -182,6 +225,23 @@ class SessionFold:
             case _:
                 raise AssertionError(event)
 
+    def _kernel(self, event: SessionAttached | SessionDetached | KernelRestarted) -> None:
+        """Between turns a new kernel is told at the end of the last turn that began."""
+        view = self.view
+        match event:
+            case SessionAttached():
+                view.notebook = NotebookView(path=event.path, kernel_id=event.kernel_id, kernel_name=event.kernel_name)
+                view.place = "attached"
+            case SessionDetached():
+                view.notebook, view.place = None, "own"
+            case KernelRestarted():
+                turn = self._turns.get(event.turn_id) if event.turn_id else self._last_begun()
+                if turn is not None:
+                    turn.items.append(NoticeView(kind="kernel", text=event.text))
+
+    def _last_begun(self) -> TurnView | None:
+        return next((turn for turn in reversed(self.view.turns) if turn.started_at is not None), None)
+
     def _in_turn(self, turn: TurnView, stored: Stored, event: Event) -> None:
         match event:
             case TurnStarted():
@@ -201,6 +261,8 @@ class SessionFold:
                 if event.text or not event.digest:
                     said = "changed" if event.digest else "is gone"
                     turn.items.append(NoticeView(kind="instructions", text=f"{event.name} {said}."))
+            case TurnContextAdded():
+                turn.context.append(event.item)
             case MessageCompleted():
                 turn.items.append(
                     MessageView(step_id=event.step_id, text=event.text, corrections=list(event.corrections))
@@ -276,7 +338,7 @@ class SessionFold:
     def _compacted(self, event: ContextCompacted) -> None:
         """Between turns it is told at the end of the last one that began."""
         if event.turn_id is None:
-            turn = next((turn for turn in reversed(self.view.turns) if turn.started_at is not None), None)
+            turn = self._last_begun()
         else:
             turn = self._turns.get(event.turn_id)
             if turn is None:
@@ -307,7 +369,7 @@ class SessionFold:
                 call.status = "in_progress"
             case ToolCallFinished():
                 call.status, call.result, call.duration = event.status, event.result, event.duration
-                call.side_file = event.side_file
+                call.side_file, call.pictures = event.side_file, list(event.pictures)
             case PolicyDecided():
                 call.verdict, call.rule = event.verdict, event.rule
             case FileChanged():
@@ -334,12 +396,55 @@ class SessionFold:
                 if approval is not None and approval.approval_id == event.approval_id:
                     approval.choice, approval.text, approval.by = event.choice, event.text, event.by
 
-    def _execution(self, event: ExecutionStarted | ExecutionOutput | ExecutionFinished) -> None:
+    def _input(self, stored: Stored, event: InputRequested | InputAnswered) -> None:
+        execution = self._executions.get(event.execution_id)
+        if execution is None:
+            return
+        if isinstance(event, InputRequested):
+            execution.inputs.append(
+                InputView(
+                    input_id=event.input_id,
+                    prompt=event.prompt,
+                    password=event.password,
+                    requested_at=stored.recorded_at,
+                )
+            )
+            return
+        for each in execution.inputs:
+            if each.input_id == event.input_id:
+                each.text, each.by = event.text, event.by
+
+    def _cell(self, event: CellChangeRequested | CellChanged | CellChangeRefused | CellChangeResolved) -> None:
+        if isinstance(event, CellChangeRequested):
+            call = self._calls.get(event.call_id)
+            if call is not None:
+                view = CellChangeView(change=event.change, turn_id=event.turn_id)
+                self._changes[event.change.change_id] = view
+                call.cells.append(view)
+            return
+        view = self._changes.get(event.change_id)
+        if view is None:
+            return
+        match event:
+            case CellChanged():
+                view.status, view.owner = "made", event.owner
+            case CellChangeRefused():
+                view.status, view.detail = "refused", event.reason
+            case CellChangeResolved():
+                view.status = "kept" if event.decision == "keep" else "undone"
+                view.detail = event.detail
+
+    def _execution(self, event: ExecutionStarted | ExecutionOutput | ExecutionFinished | ExecutionMirrored) -> None:
         if isinstance(event, ExecutionStarted):
             call = self._calls.get(event.call_id)
             if call is not None:
                 call.execution = ExecutionView(
-                    execution_id=event.execution_id, place=event.place, kernel_name=event.kernel_name, code=event.code
+                    execution_id=event.execution_id,
+                    place=event.place,
+                    kernel_name=event.kernel_name,
+                    code=event.code,
+                    notebook=event.notebook,
+                    cell_id=event.cell_id,
                 )
                 self._executions[event.execution_id] = call.execution
             return
@@ -348,6 +453,9 @@ class SessionFold:
             return
         if isinstance(event, ExecutionOutput):
             apply_output(execution.outputs, event)
+            return
+        if isinstance(event, ExecutionMirrored):
+            execution.mirrored = True
             return
         execution.status, execution.execution_count = event.status, event.execution_count
         execution.ename, execution.evalue = event.ename, event.evalue

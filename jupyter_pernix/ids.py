@@ -14,6 +14,8 @@ StepId = NewType("StepId", str)
 CallId = NewType("CallId", str)
 ApprovalId = NewType("ApprovalId", str)
 ExecutionId = NewType("ExecutionId", str)
+InputId = NewType("InputId", str)
+ChangeId = NewType("ChangeId", str)
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _PAIRS = [high + low for high in _ALPHABET for low in _ALPHABET]
@@ -47,3 +49,11 @@ def new_approval_id() -> ApprovalId:
 
 def new_execution_id() -> ExecutionId:
     return ExecutionId(f"exe_{_token()}")
+
+
+def new_input_id() -> InputId:
+    return InputId(f"inp_{_token()}")
+
+
+def new_change_id() -> ChangeId:
+    return ChangeId(f"chg_{_token()}")

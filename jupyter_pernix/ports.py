@@ -1,14 +1,32 @@
 """Ports: what the agent needs from the world, as protocols. ``serverext/runtime.py`` plugs real parts in, tests plug fakes in."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from .events import Delta, Event, Stored
 from .ids import ExecutionId, SessionId
-from .records import ApprovalAnswer, ApprovalChoice, Budget, ExecutionResult, Mode, OutputOp, Place, Spent, TerminalCode
+from .records import (
+    JSON,
+    ApprovalAnswer,
+    ApprovalChoice,
+    Budget,
+    CellChange,
+    CellSnapshot,
+    ExecutionResult,
+    Mode,
+    NotebookOwner,
+    OutputOp,
+    Place,
+    Spent,
+    TerminalCode,
+    Variables,
+)
 
 OutputSink = Callable[[OutputOp], Awaitable[None]]
+
+AskInput = Callable[[str, bool], Awaitable[str | None]]
+"""Prompt, and whether the answer is a password → the line that the user typed; ``None``: they will not answer."""
 
 
 class Executor(Protocol):
@@ -26,12 +44,27 @@ class Executor(Protocol):
         ...
 
     async def execute(
-        self, code: str, *, execution_id: ExecutionId, on_output: OutputSink, deadline: float | None = None
+        self,
+        code: str,
+        *,
+        execution_id: ExecutionId,
+        on_output: OutputSink,
+        deadline: float | None = None,
+        ask_input: AskInput | None = None,
     ) -> ExecutionResult:
-        """Run ``code`` to its end; each output step is awaited in order. After ``deadline`` seconds it is interrupted (status
-        ``timeout``). Cancelling this call interrupts the kernel. Errors in the code are a result, not an exception.
+        """Run ``code`` to its end; each output step is awaited in order. After ``deadline`` seconds, in which waiting for the user
+        does not count, it is interrupted (status ``timeout``). Cancelling this call interrupts the kernel. Errors in the code are a
+        result, not an exception. ``ask_input`` ``None``: code that asks for a line gets an error at once.
 
         :raises KernelError: if there is no kernel to run it in
+        """
+        ...
+
+    async def variables(self, names: Sequence[str] | None = None) -> Variables:
+        """What the user's variables are, also while code runs; of all of them in short, or of ``names`` in more detail. Runs no code
+        of the values' own classes.
+
+        :raises KernelError: if it cannot be told (no kernel, a language that is not known, a busy kernel without subshells)
         """
         ...
 
@@ -39,6 +72,40 @@ class Executor(Protocol):
 
     async def aclose(self) -> None:
         """Let go of the kernel; shut it down if it was started here. May be called twice."""
+        ...
+
+
+class NotebookState(NamedTuple):
+    """A notebook now. ``path`` is relative to the server's root."""
+
+    path: str
+    owner: NotebookOwner
+    language: str
+    cells: list[CellSnapshot]
+
+
+class Notebooks(Protocol):
+    """The notebooks of one space, each read and changed through whoever holds it now: a page that has it open, the server's shared
+    document, or the file. ``path`` is relative to the space; "" is the notebook that the session is attached to.
+
+    Every method raises ``NotebookRefused`` with a sentence when it did nothing: no such notebook or cell, changed meanwhile, read-only,
+    damaged, the page did not answer.
+    """
+
+    async def read(self, path: str) -> NotebookState: ...
+
+    async def change(self, change: CellChange) -> NotebookOwner:
+        """Carry it out if the cell still has the type and source of ``change.before``, and its neighbours are there."""
+        ...
+
+    async def begin_run(self, path: str, cell: CellSnapshot, execution_id: ExecutionId) -> NotebookOwner:
+        """Clear the outputs of the cell and mark it as running, if its source still is the given one."""
+        ...
+
+    async def put_outputs(
+        self, path: str, cell_id: str, execution_id: ExecutionId, outputs: list[JSON], execution_count: int | None
+    ) -> NotebookOwner:
+        """These are the outputs of the cell now; it does not run any more. They replace whatever stands there."""
         ...
 
 
@@ -124,6 +191,16 @@ class TurnHost(Protocol):
 
         :raises KernelError: if it cannot be had
         """
+        ...
+
+    async def ask_input(self, execution_id: ExecutionId, prompt: str, password: bool) -> str | None:
+        """Store that running code wants a line, wait for the user, store the answer; the session is ``awaiting_user`` meanwhile.
+        Cancelling it closes the question. Only when ``can_ask``."""
+        ...
+
+    @property
+    def notebooks(self) -> Notebooks:
+        """The notebooks of the space."""
         ...
 
     def side_file(self, name: str) -> tuple[Path, str]:

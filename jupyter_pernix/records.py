@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from .ids import ApprovalId, CallId, ExecutionId, SessionId, StepId, TurnId
+from .ids import ApprovalId, CallId, ChangeId, ExecutionId, InputId, SessionId, StepId, TurnId
 
 JSON = dict[str, Any]
 
@@ -21,6 +21,14 @@ CallStatus = Literal["pending", "in_progress", "completed", "failed", "cancelled
 ApprovalChoice = Literal["allow_once", "allow_session", "allow_always", "reject_once", "reject_always"]
 Verdict = Literal["allow", "ask", "refuse"]
 Place = Literal["own", "attached", "in_cell"]
+CellType = Literal["code", "markdown", "raw"]
+CellOp = Literal["insert", "edit", "delete", "move"]
+NotebookOwner = Literal["page", "ydoc", "file"]
+"""Who holds an open notebook and changes it for us: a browser page, the server's shared document, or nobody but the file."""
+ChangeDecision = Literal["keep", "undo"]
+ContextKind = Literal["environment", "inventory", "variable", "cell", "kernel", "notebook"]
+"""What the host tells the model beside a message: the kernel's surroundings, its variables in short, one variable, one cell, what
+became of the kernel, what changed in the attached notebook."""
 ExecutionStatus = Literal["ok", "error", "aborted", "cancelled", "timeout", "dead", "restarted", "not_run"]
 ModelProtocol = Literal["tools", "actions", "chat"]
 Role = Literal["primary", "background", "backup"]
@@ -151,6 +159,88 @@ class Plan(Record, frozen=True):
     by: Literal["scout", "agent"] = "scout"
 
 
+class Picture(Record, frozen=True):
+    """An image that the model is shown. ``data``: base64."""
+
+    mime: str
+    data: str
+
+
+class ContextItem(Record, frozen=True):
+    """Told to the model once, with the message that begins the turn. ``text`` is exactly what it reads."""
+
+    kind: ContextKind
+    name: str
+    text: str
+    pictures: list[Picture] = []
+
+
+class Mention(Record, frozen=True):
+    """Something that a message is about. ``variable``: ``name`` in the session's kernel. ``cell``: the cell with the id ``name`` of the
+    notebook at ``path`` ("" is the attached one)."""
+
+    kind: Literal["variable", "cell"]
+    name: str
+    path: str = ""
+
+
+class CellSnapshot(Record, frozen=True):
+    """One cell of a notebook at one moment; ``outputs`` are nbformat 4 outputs."""
+
+    cell_id: str
+    cell_type: CellType
+    source: str
+    outputs: list[JSON] = []
+    execution_count: int | None = None
+    metadata: JSON = {}
+
+
+class CellChange(Record, frozen=True):
+    """One change of one cell. ``before`` ``None``: it is inserted; ``after`` ``None``: it is deleted. ``behind``: the id of the cell
+    that it stands behind afterwards, ``was_behind`` before; "" is the top, ``None`` when it is not there then."""
+
+    change_id: ChangeId
+    path: str
+    """Relative to the server's root."""
+    op: CellOp
+    cell_id: str
+    before: CellSnapshot | None
+    after: CellSnapshot | None
+    behind: str | None = None
+    was_behind: str | None = None
+
+
+class Column(Record, frozen=True):
+    name: str
+    dtype: str
+
+
+class Variable(Record, frozen=True):
+    """A variable of a kernel, looked at without running any code of its own class. ``preview``: some text of its value, or "".
+    ``hidden``: its value looks like a secret and is not shown."""
+
+    name: str
+    type: str
+    shape: list[int] | None = None
+    dtype: str = ""
+    length: int | None = None
+    size_bytes: int | None = None
+    preview: str = ""
+    columns: list[Column] = []
+    more_columns: int = 0
+    hidden: bool = False
+
+
+class Variables(Record, frozen=True):
+    """The user's variables of a kernel. ``total`` counts those that ``variables`` leaves out too; ``busy``: code was running."""
+
+    kernel_name: str
+    language: str
+    busy: bool
+    total: int
+    variables: list[Variable]
+
+
 # ---- requests -----------------------------------------------------------------------------------------------------------
 
 
@@ -166,6 +256,8 @@ class SessionCreate(Record, frozen=True):
     place: Place = "own"
     budget: Budget | None = None
     """Limits over all turns of the session."""
+    notebook: str = ""
+    """Attach it at once to this notebook, a path relative to the server's root."""
 
 
 class SessionPatch(Record, frozen=True):
@@ -187,6 +279,7 @@ class TurnCreate(Record, frozen=True):
     origin: Origin = "api"
     can_ask: bool = True
     budget: Budget | None = None
+    mentions: list[Mention] = []
 
 
 class TurnPatch(Record, frozen=True):
@@ -251,6 +344,65 @@ class ExecutionResult(Record, frozen=True):
     detail: str = ""
 
 
+class InputAnswer(Record, frozen=True):
+    """What the user typed for running code that asked for a line. ``text`` ``None``: they will not; the code is interrupted."""
+
+    text: str | None
+
+
+class NotebookAttach(Record, frozen=True):
+    """The notebook to attach a session to, relative to the server's root. ``kernel_name``: for a notebook that has no kernel yet."""
+
+    path: str
+    kernel_name: str = ""
+
+
+class ChangesDecide(Record, frozen=True):
+    """Keep or undo changes of cells. ``undo`` restores source and outputs; nothing that ran is undone in the kernel."""
+
+    decision: ChangeDecision
+
+
+class OpenNotebook(Record, frozen=True):
+    """A notebook that a page has open. ``used_at``: when the user last worked in it, milliseconds since 1970 by the page's clock."""
+
+    path: str
+    kernel_id: str = ""
+    dirty: bool = False
+    read_only: bool = False
+    visible: bool = False
+    used_at: float = 0.0
+
+
+class PageState(Record, frozen=True):
+    """What a browser page has open; sent when it changes, and again and again while the page lives."""
+
+    page_id: str
+    notebooks: list[OpenNotebook]
+
+
+class PageAnswer(Record, frozen=True):
+    """What became of a ``PageRequest``. ``refused``: why nothing was changed, "" if it was done. ``cells``: the answer to ``read``."""
+
+    request_id: str
+    refused: str = ""
+    cells: list[CellSnapshot] = []
+    dirty: bool = False
+
+
+class SqlQuery(Record, frozen=True):
+    """A reading query over the user's own events; at most ``limit`` rows come back."""
+
+    query: str
+    limit: int = 1000
+
+
+class RecordImport(Record, frozen=True):
+    """A run notebook to go on from: a path relative to the server's root."""
+
+    path: str
+
+
 class OutputsPosted(Record, frozen=True):
     """What a cell that executes for its session sends back while it runs."""
 
@@ -280,6 +432,8 @@ class SessionSummary(Record, frozen=True):
     turns: int = 0
     parent: SessionId | None = None
     """The session that this one works for."""
+    notebook: str = ""
+    """The notebook that it is attached to, relative to the server root."""
 
 
 class Ability(Record, frozen=True):
@@ -339,6 +493,15 @@ class LocalStatus(Record, frozen=True):
     models: list[LocalModel]
 
 
+class SqlResult(Record, frozen=True):
+    """``types`` are DuckDB's names. Times are ISO 8601 texts, bytes and nested values JSON. ``truncated``: there were more rows."""
+
+    columns: list[str]
+    types: list[str]
+    rows: list[list[Any]]
+    truncated: bool = False
+
+
 class Finding(Record, frozen=True):
     """One line of ``doctor``."""
 
@@ -377,8 +540,20 @@ class ApprovalView(View):
     by: str = ""
 
 
+class InputView(View):
+    """A line that running code asked for. ``by`` "": it waits. ``text`` ``None``: not given, or a password."""
+
+    input_id: InputId
+    prompt: str
+    password: bool
+    requested_at: datetime
+    text: str | None = None
+    by: str = ""
+
+
 class ExecutionView(View):
-    """``outputs`` are nbformat 4 outputs. ``status`` is ``None`` while it runs."""
+    """``outputs`` are nbformat 4 outputs. ``status`` is ``None`` while it runs. ``notebook`` and ``cell_id``: the cell that was run,
+    "" for code beside any notebook; ``mirrored``: its outputs stand there."""
 
     execution_id: ExecutionId
     place: Place
@@ -391,6 +566,10 @@ class ExecutionView(View):
     evalue: str = ""
     detail: str = ""
     duration: float | None = None
+    notebook: str = ""
+    cell_id: str = ""
+    mirrored: bool = False
+    inputs: list[InputView] = []
 
 
 class FileChange(Record, frozen=True):
@@ -402,6 +581,16 @@ class FileChange(Record, frozen=True):
     added_lines: int = 0
     removed_lines: int = 0
     diff: str = ""
+
+
+class CellChangeView(View):
+    """A change of a cell and what became of it. ``status``: ``requested`` is under way, ``refused`` was not made."""
+
+    change: CellChange
+    turn_id: TurnId
+    status: Literal["requested", "made", "refused", "kept", "undone"] = "requested"
+    owner: NotebookOwner | None = None
+    detail: str = ""
 
 
 class CallView(View, tag="call"):
@@ -422,6 +611,9 @@ class CallView(View, tag="call"):
     side_file: str = ""
     duration: float | None = None
     worker: "WorkerView | None" = None
+    cells: list[CellChangeView] = []
+    pictures: list[Picture] = []
+    """What the model was shown with the result."""
 
 
 class WorkerView(View):
@@ -455,7 +647,7 @@ class ProblemView(View, tag="problem"):
 class NoticeView(View, tag="notice"):
     """Something that the host did and says aloud."""
 
-    kind: Literal["retry", "fallback", "compaction", "instructions", "resumed"]
+    kind: Literal["retry", "fallback", "compaction", "instructions", "resumed", "kernel", "notebook"]
     text: str
     hint: str = ""
 
@@ -507,8 +699,19 @@ class TurnView(View):
     cost: float | None = None
     """``None``: at least one of its steps has no price."""
     plan: Plan | None = None
+    mentions: list[Mention] = []
+    context: list[ContextItem] = []
+    """What the model was told beside the message."""
     items: list[Item] = []
     steps: list[StepView] = []
+
+
+class NotebookView(View):
+    """The notebook that a session is attached to."""
+
+    path: str
+    kernel_id: str
+    kernel_name: str
 
 
 class SessionView(View):
@@ -536,4 +739,5 @@ class SessionView(View):
     cost: float | None = None
     """Of all finished steps that have a price."""
     waiting: Waiting | None = None
+    notebook: NotebookView | None = None
     turns: list[TurnView] = []

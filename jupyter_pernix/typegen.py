@@ -50,6 +50,16 @@ REQUESTS: tuple[type[msgspec.Struct], ...] = (
     records.ApprovalAnswer,
     records.EndpointCreate,
     records.LocalStart,
+    records.InputAnswer,
+    records.NotebookAttach,
+    records.ChangesDecide,
+    records.PageState,
+    records.PageAnswer,
+    records.SqlQuery,
+    records.RecordImport,
+    records.Mention,
+    records.OpenNotebook,
+    records.CellSnapshot,
 )
 """The records that the panel sends."""
 
@@ -188,6 +198,7 @@ def typescript() -> str:
         writer.name_of(named)
     writer.union("Event", events.EVENT_TYPES)
     writer.union("Delta", events.DELTA_TYPES)
+    writer.struct(events.PageRequest)
     return "\n".join([HEAD, *writer.parts, STORED])
 
 

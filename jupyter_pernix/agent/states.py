@@ -15,6 +15,8 @@ Reason = Literal[
     "scout_done",
     "approval_requested",
     "approval_resolved",
+    "input_requested",
+    "input_answered",
     "workers_started",
     "workers_done",
     "compaction_started",
@@ -47,6 +49,7 @@ TRANSITIONS: dict[SessionState, dict[Reason, SessionState]] = {
     _S.PROCESSING: {
         "scout_started": _S.SCOUTING,
         "approval_requested": _S.AWAITING_USER,
+        "input_requested": _S.AWAITING_USER,
         "workers_started": _S.AWAITING_WORKERS,
         "compaction_started": _S.COMPACTING,
         "pause_asked": _S.PAUSE_REQUESTED,
@@ -59,6 +62,7 @@ TRANSITIONS: dict[SessionState, dict[Reason, SessionState]] = {
         "resumed": _S.PROCESSING,
         "scout_started": _S.SCOUTING,
         "approval_requested": _S.AWAITING_USER,
+        "input_requested": _S.AWAITING_USER,
         "workers_started": _S.AWAITING_WORKERS,
         "compaction_started": _S.COMPACTING,
         "cancel_asked": _S.CANCELLING,
@@ -72,6 +76,7 @@ TRANSITIONS: dict[SessionState, dict[Reason, SessionState]] = {
     },
     _S.AWAITING_USER: {
         "approval_resolved": _S.PROCESSING,
+        "input_answered": _S.PROCESSING,
         "cancel_asked": _S.CANCELLING,
         "turn_ending": _S.FINALIZING,
         "recovered": _S.IDLE_READY,

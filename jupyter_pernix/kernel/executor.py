@@ -17,7 +17,7 @@ import zmq.asyncio
 
 from ..errors import KernelDied, KernelError
 from ..ids import ExecutionId
-from ..ports import OutputSink
+from ..ports import AskInput, OutputSink
 from ..records import ExecutionResult, OutputOp, Place
 from .bundles import Caps
 from .connection import Connection, Message
@@ -99,7 +99,13 @@ class KernelExecutor:
         return self._closed
 
     async def execute(
-        self, code: str, *, execution_id: ExecutionId, on_output: OutputSink, deadline: float | None = None
+        self,
+        code: str,
+        *,
+        execution_id: ExecutionId,
+        on_output: OutputSink,
+        deadline: float | None = None,
+        ask_input: AskInput | None = None,
     ) -> ExecutionResult:
         """As ``ports.Executor.execute``; calls wait for each other. The deadline counts from when the kernel takes it up.
 

@@ -24,6 +24,7 @@ from ..events import (
     Delta,
     MessageCompleted,
     MessageDelta,
+    PageRequest,
     StepFinished,
     Stored,
     ThoughtCompleted,
@@ -46,6 +47,11 @@ CHUNK_BYTES = 64 * 1024
 def event_message(seq: int, data: bytes) -> bytes:
     """A stored event as server-sent event."""
     return b"id: %d\nevent: pernix\ndata: %b\n\n" % (seq, data)
+
+
+def page_message(data: bytes) -> bytes:
+    """A request to one page as server-sent event; the others ignore it."""
+    return b"event: page\ndata: %b\n\n" % data
 
 
 def delta_message(data: bytes) -> bytes:
@@ -317,6 +323,13 @@ class Bus:
         queues = self._queues_of(delta.session_id)
         if queues:
             self._add(queues, delta_message(encode_delta(delta)))
+            self._stir()
+
+    def ask_page(self, request: PageRequest) -> None:
+        """Send it to those who listen to all sessions; the page whose id it names acts."""
+        queue = self._queues.get(None)
+        if queue is not None:
+            self._add([queue], page_message(encode_delta(request)))
             self._stir()
 
     def close(self) -> None:

@@ -4,14 +4,14 @@ The magic sees ``execution.started`` on the stream, runs the code, and sends out
 for them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import anyio
 
-from ..errors import Conflict, NotFound
+from ..errors import Conflict, KernelError, NotFound
 from ..ids import ExecutionId, SessionId
-from ..ports import OutputSink
-from ..records import ExecutionResult, OutputOp, Place
+from ..ports import AskInput, OutputSink
+from ..records import ExecutionResult, OutputOp, Place, Variables
 
 _WATCH_SECONDS = 1.0
 _OPENING_SECONDS = 2.0
@@ -129,11 +129,21 @@ class InCellExecutor:
         return "python"
 
     async def execute(
-        self, code: str, *, execution_id: ExecutionId, on_output: OutputSink, deadline: float | None = None
+        self,
+        code: str,
+        *,
+        execution_id: ExecutionId,
+        on_output: OutputSink,
+        deadline: float | None = None,
+        ask_input: AskInput | None = None,
     ) -> ExecutionResult:
+        """``ask_input`` is not used: code that asks for a line asks the cell's own front end."""
         return await self._executions.wait(
             execution_id, on_output, deadline=deadline, listeners=lambda: self._listeners(self._session_id)
         )
+
+    async def variables(self, names: Sequence[str] | None = None) -> Variables:
+        raise KernelError("the kernel is busy with the cell that asked; its variables cannot be looked at from here")
 
     async def interrupt(self) -> None:
         """The user interrupts the cell; the server has no other way to."""

@@ -15,6 +15,8 @@ from ...events import (
     ApprovalResolved,
     Delta,
     Event,
+    InputAnswered,
+    InputRequested,
     SessionCreated,
     SessionStateChanged,
     Stored,
@@ -26,8 +28,10 @@ from ...events import (
 from ...fold import SessionFold
 from ...ids import (
     CallId,
+    ExecutionId,
     TurnId,
     new_approval_id,
+    new_input_id,
     new_session_id,
     new_turn_id,
 )
@@ -114,6 +118,8 @@ class MemoryHost:
         self.asking = anyio.Event()
         """Set once a question waits that has no answer."""
         self.fake_executor = executor or FakeExecutor()
+        self.lines: list[str | None] = []
+        """What the user types when running code asks for a line; without one left, nobody answers."""
         self._side = side
         self._answers = list(answers)
         self.can_ask = bool(answers) if can_ask is None else can_ask
@@ -222,6 +228,29 @@ class MemoryHost:
                 if self._working == 0 and self.state is SessionState.AWAITING_WORKERS:
                     await self.move("workers_done")
         return WorkerAnswer(session_id=worker_id, code=works.code, answer=works.answer, spent=works.spent)
+
+    async def ask_input(self, execution_id: ExecutionId, prompt: str, password: bool) -> str | None:
+        ids: dict[str, Any] = {
+            "session_id": self.session_id,
+            "turn_id": self._turn_id,
+            "execution_id": execution_id,
+            "input_id": new_input_id(),
+        }
+        with anyio.CancelScope(shield=True):
+            await self.append(InputRequested(**ids, prompt=prompt, password=password))
+            await self.move("input_requested")
+        text, by = None, "host"
+        try:
+            await anyio.lowlevel.checkpoint()
+            if not self.lines:
+                await anyio.sleep_forever()
+            text, by = self.lines.pop(0), "script"
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self.append(InputAnswered(**ids, text=None if password else text, by=by))
+                if self.state is SessionState.AWAITING_USER:
+                    await self.move("input_answered")
+        return text
 
     async def executor(self) -> FakeExecutor:
         return self.fake_executor

@@ -10,12 +10,14 @@ from ...errors import KernelError
 from ...ids import (
     ExecutionId,
 )
-from ...ports import OutputSink
+from ...ports import AskInput, OutputSink
 from ...records import (
     JSON,
     ExecutionResult,
     OutputOp,
     Place,
+    Variable,
+    Variables,
 )
 
 
@@ -34,6 +36,8 @@ class Executes:
     """One execution: its outputs, then its result (ok if not given). ``waits``: after the outputs it waits to be cancelled."""
 
     ops: tuple[OutputOp, ...] = ()
+    asks: tuple[str, ...] = ()
+    """Prompts of lines that it then asks for."""
     result: ExecutionResult | None = None
     error: KernelError | None = None
     waits: bool = False
@@ -48,17 +52,28 @@ class FakeExecutor:
         self.language = "python"
         self.place: Place = place
         self.codes: list[str] = []
+        self.typed: list[str | None] = []
+        """What was answered to the lines that were asked for."""
+        self.has: list[Variable] = []
         self.interrupts = 0
         self.running = anyio.Event()
         """Set once an execution that ``waits`` has sent its outputs."""
 
     async def execute(
-        self, code: str, *, execution_id: ExecutionId, on_output: OutputSink, deadline: float | None = None
+        self,
+        code: str,
+        *,
+        execution_id: ExecutionId,
+        on_output: OutputSink,
+        deadline: float | None = None,
+        ask_input: AskInput | None = None,
     ) -> ExecutionResult:
         self.codes.append(code)
         plays = self._script.pop(0) if self._script else Executes()
         for op in plays.ops:
             await on_output(op)
+        for prompt in plays.asks:
+            self.typed.append(None if ask_input is None else await ask_input(prompt, False))
         if plays.waits:
             self.running.set()
             try:
@@ -68,6 +83,12 @@ class FakeExecutor:
         if plays.error is not None:
             raise plays.error
         return plays.result or ExecutionResult(status="ok", execution_count=len(self.codes))
+
+    async def variables(self, names: Sequence[str] | None = None) -> Variables:
+        found = [each for each in self.has if names is None or each.name in names]
+        return Variables(
+            kernel_name=self.kernel_name, language=self.language, busy=False, total=len(self.has), variables=found
+        )
 
     async def interrupt(self) -> None:
         self.interrupts += 1

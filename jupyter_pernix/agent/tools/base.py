@@ -12,7 +12,7 @@ from ...errors import ToolRetry
 from ...events import Event
 from ...ids import CallId, TurnId
 from ...ports import Clock, TurnHost
-from ...records import JSON, FileChange, ToolKind
+from ...records import JSON, FileChange, Picture, ToolKind
 from ..guards import call_key, without_descriptions
 from ..ledger import Ledger
 from ..model.parts import ToolSpec
@@ -66,6 +66,8 @@ class ToolResult:
     seen: dict[str, str] = field(default_factory=dict[str, str])
     answer: str | None = None
     changes: tuple[FileChange, ...] = ()
+    pictures: tuple[Picture, ...] = ()
+    """To be shown to a model that sees."""
 
 
 @dataclass(frozen=True, kw_only=True)

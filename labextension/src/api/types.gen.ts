@@ -46,6 +46,83 @@ export interface Plan {
   by: 'scout' | 'agent';
 }
 
+/** An image that the model is shown. `data`: base64. */
+export interface Picture {
+  mime: string;
+  data: string;
+}
+
+export type ContextKind = 'environment' | 'inventory' | 'variable' | 'cell' | 'kernel' | 'notebook';
+
+/** Told to the model once, with the message that begins the turn. `text` is exactly what it reads. */
+export interface ContextItem {
+  kind: ContextKind;
+  name: string;
+  text: string;
+  pictures: Picture[];
+}
+
+/** Something that a message is about. `variable`: `name` in the session's kernel. `cell`: the cell with the id `name` of the notebook at `path` ("" is the attached one). */
+export interface Mention {
+  kind: 'variable' | 'cell';
+  name: string;
+  path?: string;
+}
+
+export type CellType = 'code' | 'markdown' | 'raw';
+
+/** One cell of a notebook at one moment; `outputs` are nbformat 4 outputs. */
+export interface CellSnapshot {
+  cell_id: string;
+  cell_type: CellType;
+  source: string;
+  outputs?: JSONObject[];
+  execution_count?: number | null;
+  metadata?: JSONObject;
+}
+
+export type CellOp = 'insert' | 'edit' | 'delete' | 'move';
+
+/** One change of one cell. `before` `None`: it is inserted; `after` `None`: it is deleted. `behind`: the id of the cell that it stands behind afterwards, `was_behind` before; "" is the top, `None` when it is not there then. */
+export interface CellChange {
+  change_id: string;
+  path: string;
+  op: CellOp;
+  cell_id: string;
+  before: CellSnapshot | null;
+  after: CellSnapshot | null;
+  behind: string | null;
+  was_behind: string | null;
+}
+
+export interface Column {
+  name: string;
+  dtype: string;
+}
+
+/** A variable of a kernel, looked at without running any code of its own class. `preview`: some text of its value, or "". `hidden`: its value looks like a secret and is not shown. */
+export interface Variable {
+  name: string;
+  type: string;
+  shape: number[] | null;
+  dtype: string;
+  length: number | null;
+  size_bytes: number | null;
+  preview: string;
+  columns: Column[];
+  more_columns: number;
+  hidden: boolean;
+}
+
+/** The user's variables of a kernel. `total` counts those that `variables` leaves out too; `busy`: code was running. */
+export interface Variables {
+  kernel_name: string;
+  language: string;
+  busy: boolean;
+  total: number;
+  variables: Variable[];
+}
+
 export type Mode = 'ask' | 'plan' | 'edit' | 'auto';
 
 export type Origin = 'panel' | 'magic' | 'cli' | 'api' | 'tour';
@@ -62,6 +139,7 @@ export interface SessionCreate {
   origin?: Origin;
   place?: Place;
   budget?: Budget | null;
+  notebook?: string;
 }
 
 /** What is given changes; what is absent stays. */
@@ -80,6 +158,7 @@ export interface TurnCreate {
   origin?: Origin;
   can_ask?: boolean;
   budget?: Budget | null;
+  mentions?: Mention[];
 }
 
 /** A new text for a message that still waits for its turn. */
@@ -139,6 +218,59 @@ export interface ExecutionResult {
   detail: string;
 }
 
+/** What the user typed for running code that asked for a line. `text` `None`: they will not; the code is interrupted. */
+export interface InputAnswer {
+  text: string | null;
+}
+
+/** The notebook to attach a session to, relative to the server's root. `kernel_name`: for a notebook that has no kernel yet. */
+export interface NotebookAttach {
+  path: string;
+  kernel_name?: string;
+}
+
+export type ChangeDecision = 'keep' | 'undo';
+
+/** Keep or undo changes of cells. `undo` restores source and outputs; nothing that ran is undone in the kernel. */
+export interface ChangesDecide {
+  decision: ChangeDecision;
+}
+
+/** A notebook that a page has open. `used_at`: when the user last worked in it, milliseconds since 1970 by the page's clock. */
+export interface OpenNotebook {
+  path: string;
+  kernel_id?: string;
+  dirty?: boolean;
+  read_only?: boolean;
+  visible?: boolean;
+  used_at?: number;
+}
+
+/** What a browser page has open; sent when it changes, and again and again while the page lives. */
+export interface PageState {
+  page_id: string;
+  notebooks: OpenNotebook[];
+}
+
+/** What became of a `PageRequest`. `refused`: why nothing was changed, "" if it was done. `cells`: the answer to `read`. */
+export interface PageAnswer {
+  request_id: string;
+  refused?: string;
+  cells?: CellSnapshot[];
+  dirty?: boolean;
+}
+
+/** A reading query over the user's own events; at most `limit` rows come back. */
+export interface SqlQuery {
+  query: string;
+  limit?: number;
+}
+
+/** A run notebook to go on from: a path relative to the server's root. */
+export interface RecordImport {
+  path: string;
+}
+
 /** What a cell that executes for its session sends back while it runs. */
 export interface OutputsPosted {
   ops: OutputOp[];
@@ -164,6 +296,7 @@ export interface SessionSummary {
   open_approvals: number;
   turns: number;
   parent: string | null;
+  notebook: string;
 }
 
 /** One thing a probe looked for. `ok` is `None` when it could not be found out. */
@@ -222,6 +355,14 @@ export interface LocalStatus {
   models: LocalModel[];
 }
 
+/** `types` are DuckDB's names. Times are ISO 8601 texts, bytes and nested values JSON. `truncated`: there were more rows. */
+export interface SqlResult {
+  columns: string[];
+  types: string[];
+  rows: JSONValue[][];
+  truncated: boolean;
+}
+
 /** One line of `doctor`. */
 export interface Finding {
   name: string;
@@ -251,7 +392,17 @@ export interface ApprovalView {
   by: string;
 }
 
-/** `outputs` are nbformat 4 outputs. `status` is `None` while it runs. */
+/** A line that running code asked for. `by` "": it waits. `text` `None`: not given, or a password. */
+export interface InputView {
+  input_id: string;
+  prompt: string;
+  password: boolean;
+  requested_at: string;
+  text: string | null;
+  by: string;
+}
+
+/** `outputs` are nbformat 4 outputs. `status` is `None` while it runs. `notebook` and `cell_id`: the cell that was run, "" for code beside any notebook; `mirrored`: its outputs stand there. */
 export interface ExecutionView {
   execution_id: string;
   place: Place;
@@ -264,6 +415,10 @@ export interface ExecutionView {
   evalue: string;
   detail: string;
   duration: number | null;
+  notebook: string;
+  cell_id: string;
+  mirrored: boolean;
+  inputs: InputView[];
 }
 
 /** `before` / `after` are sha256 hex digests; `None`: the file did not exist then. */
@@ -274,6 +429,17 @@ export interface FileChange {
   added_lines: number;
   removed_lines: number;
   diff: string;
+}
+
+export type NotebookOwner = 'page' | 'ydoc' | 'file';
+
+/** A change of a cell and what became of it. `status`: `requested` is under way, `refused` was not made. */
+export interface CellChangeView {
+  change: CellChange;
+  turn_id: string;
+  status: 'requested' | 'made' | 'refused' | 'kept' | 'undone';
+  owner: NotebookOwner | null;
+  detail: string;
 }
 
 export type ToolKind = 'read' | 'edit' | 'delete' | 'move' | 'search' | 'execute' | 'fetch' | 'think' | 'other';
@@ -313,6 +479,8 @@ export interface CallView {
   side_file: string;
   duration: number | null;
   worker: WorkerView | null;
+  cells: CellChangeView[];
+  pictures: Picture[];
 }
 
 /** `corrections` are shown before the text. */
@@ -338,7 +506,7 @@ export interface ProblemView {
 /** Something that the host did and says aloud. */
 export interface NoticeView {
   type: 'notice';
-  kind: 'retry' | 'fallback' | 'compaction' | 'instructions' | 'resumed';
+  kind: 'retry' | 'fallback' | 'compaction' | 'instructions' | 'resumed' | 'kernel' | 'notebook';
   text: string;
   hint: string;
 }
@@ -386,8 +554,17 @@ export interface TurnView {
   usage: Usage | null;
   cost: number | null;
   plan: Plan | null;
+  mentions: Mention[];
+  context: ContextItem[];
   items: Item[];
   steps: StepView[];
+}
+
+/** The notebook that a session is attached to. */
+export interface NotebookView {
+  path: string;
+  kernel_id: string;
+  kernel_name: string;
 }
 
 /** The whole session as its log tells it; every screen and every record is drawn from this. */
@@ -412,6 +589,7 @@ export interface SessionView {
   usage: Usage;
   cost: number | null;
   waiting: Waiting | null;
+  notebook: NotebookView | null;
   turns: TurnView[];
 }
 
@@ -466,6 +644,22 @@ export interface SessionArchived {
   session_id: string;
 }
 
+/** Code runs in the kernel of this open notebook from now on. Again with another path: it was renamed. */
+export interface SessionAttached {
+  type: 'session.attached';
+  path: string;
+  kernel_id: string;
+  kernel_name: string;
+  session_id: string;
+}
+
+/** Code runs in a kernel of the session's own again; `reason` is a sentence unless the user asked for it. */
+export interface SessionDetached {
+  type: 'session.detached';
+  reason: string;
+  session_id: string;
+}
+
 /** The user's message is safe; its turn waits for its place in the queue. `can_ask`, `budget`: as in `TurnCreate`. */
 export interface TurnSubmitted {
   type: 'turn.submitted';
@@ -474,6 +668,7 @@ export interface TurnSubmitted {
   origin: Origin;
   can_ask: boolean;
   budget: Budget | null;
+  mentions: Mention[];
   session_id: string;
 }
 
@@ -602,6 +797,14 @@ export interface InstructionsRead {
   session_id: string;
 }
 
+/** The host tells the model this with the message; before the first step, or, about the kernel, with the next one. */
+export interface TurnContextAdded {
+  type: 'turn.context_added';
+  turn_id: string;
+  item: ContextItem;
+  session_id: string;
+}
+
 /** `corrections`: what the host's record says against the text, or what the text leaves out; every face shows them before it. */
 export interface MessageCompleted {
   type: 'message.completed';
@@ -643,7 +846,7 @@ export interface ToolCallStarted {
   session_id: string;
 }
 
-/** `result` is exactly what the model reads. `side_file`: address of the full text below `/pernix/api/` when `result` was cut. `seen`: files whose content the model knows from now on, by path below the space root: sha256 hex digest. */
+/** `result` is exactly what the model reads. `side_file`: address of the full text below `/pernix/api/` when `result` was cut. `seen`: files whose content the model knows from now on, by path below the space root: sha256 hex digest; a cell by `path#cell_id`: its `cell_digest`. `pictures`: shown to the model with the result. */
 export interface ToolCallFinished {
   type: 'tool_call.finished';
   turn_id: string;
@@ -653,6 +856,7 @@ export interface ToolCallFinished {
   duration: number;
   side_file: string;
   seen: { [key: string]: string };
+  pictures: Picture[];
   session_id: string;
 }
 
@@ -692,6 +896,7 @@ export interface ApprovalResolved {
   session_id: string;
 }
 
+/** `notebook` (relative to the server's root) and `cell_id`: the cell that holds the code, "" for code beside any notebook. */
 export interface ExecutionStarted {
   type: 'execution.started';
   turn_id: string;
@@ -700,6 +905,8 @@ export interface ExecutionStarted {
   place: Place;
   kernel_name: string;
   code: string;
+  notebook: string;
+  cell_id: string;
   session_id: string;
 }
 
@@ -725,6 +932,85 @@ export interface ExecutionFinished {
   evalue: string;
   detail: string;
   duration: number;
+  session_id: string;
+}
+
+/** The outputs of a cell that was run stand in its notebook. */
+export interface ExecutionMirrored {
+  type: 'execution.mirrored';
+  turn_id: string;
+  execution_id: string;
+  owner: NotebookOwner;
+  session_id: string;
+}
+
+/** Running code waits for a line from the user. */
+export interface InputRequested {
+  type: 'input.requested';
+  turn_id: string;
+  execution_id: string;
+  input_id: string;
+  prompt: string;
+  password: boolean;
+  session_id: string;
+}
+
+/** `text` `None`: a password, which is never kept, or no answer; `by` "host": the code ended first. */
+export interface InputAnswered {
+  type: 'input.answered';
+  turn_id: string;
+  execution_id: string;
+  input_id: string;
+  text: string | null;
+  by: string;
+  session_id: string;
+}
+
+/** The session's kernel is another process than before: all variables are gone. `text` says so, and why. */
+export interface KernelRestarted {
+  type: 'kernel.restarted';
+  turn_id: string | null;
+  kernel_name: string;
+  text: string;
+  session_id: string;
+}
+
+/** About to be made; holds all that an undo needs. */
+export interface CellChangeRequested {
+  type: 'cell.change_requested';
+  turn_id: string;
+  call_id: string;
+  change: CellChange;
+  session_id: string;
+}
+
+export interface CellChanged {
+  type: 'cell.changed';
+  turn_id: string;
+  call_id: string;
+  change_id: string;
+  owner: NotebookOwner;
+  session_id: string;
+}
+
+/** Nothing was changed; `reason` is a sentence. */
+export interface CellChangeRefused {
+  type: 'cell.change_refused';
+  turn_id: string;
+  call_id: string;
+  change_id: string;
+  reason: string;
+  session_id: string;
+}
+
+/** The user keeps the change, or it was undone. `detail`: what an undo could not restore. */
+export interface CellChangeResolved {
+  type: 'cell.change_resolved';
+  turn_id: string;
+  change_id: string;
+  decision: ChangeDecision;
+  by: string;
+  detail: string;
   session_id: string;
 }
 
@@ -774,6 +1060,8 @@ export type Event =
   | SessionConfigured
   | SessionStateChanged
   | SessionArchived
+  | SessionAttached
+  | SessionDetached
   | TurnSubmitted
   | TurnEdited
   | TurnStarted
@@ -786,6 +1074,7 @@ export type Event =
   | ContextCompacted
   | PlanUpdated
   | InstructionsRead
+  | TurnContextAdded
   | MessageCompleted
   | ThoughtCompleted
   | ToolCallRequested
@@ -797,6 +1086,14 @@ export type Event =
   | ExecutionStarted
   | ExecutionOutput
   | ExecutionFinished
+  | ExecutionMirrored
+  | InputRequested
+  | InputAnswered
+  | KernelRestarted
+  | CellChangeRequested
+  | CellChanged
+  | CellChangeRefused
+  | CellChangeResolved
   | FileChanged
   | WorkerSpawned
   | WorkerReported
@@ -808,6 +1105,8 @@ export const EVENT_TYPES = [
   'session.configured',
   'session.state_changed',
   'session.archived',
+  'session.attached',
+  'session.detached',
   'turn.submitted',
   'turn.edited',
   'turn.started',
@@ -820,6 +1119,7 @@ export const EVENT_TYPES = [
   'context.compacted',
   'plan.updated',
   'instructions.read',
+  'turn.context_added',
   'message.completed',
   'thought.completed',
   'tool_call.requested',
@@ -831,6 +1131,14 @@ export const EVENT_TYPES = [
   'execution.started',
   'execution.output',
   'execution.finished',
+  'execution.mirrored',
+  'input.requested',
+  'input.answered',
+  'kernel.restarted',
+  'cell.change_requested',
+  'cell.changed',
+  'cell.change_refused',
+  'cell.change_resolved',
   'file.changed',
   'worker.spawned',
   'worker.reported',
@@ -877,6 +1185,23 @@ export const DELTA_TYPES = [
   'thought.delta',
   'tool_call.delta'
 ] as const;
+
+/** The server asks one browser page to read or change a notebook that it has open; over the bus only, answered by HTTP with a `PageAnswer`. Others ignore it. `read`: give the cells. `change`: carry out `change` if the cell still is as its `before` says. `run`: cell `cell_id` begins to run if its source still is `source`: its outputs go. `outputs`: they are now these. `save`: write the file. A page that cannot answer within `seconds` must not do it later. */
+export interface PageRequest {
+  type: 'page.requested';
+  session_id: string;
+  page_id: string;
+  request_id: string;
+  op: 'read' | 'change' | 'run' | 'outputs' | 'save';
+  path: string;
+  seconds: number;
+  change: CellChange | null;
+  cell_id: string;
+  source: string;
+  execution_id: string | null;
+  outputs: JSONObject[];
+  execution_count: number | null;
+}
 
 /** The store's part of an event. */
 export interface Envelope {
