@@ -332,7 +332,8 @@ class ApprovalResolved(EventBase, frozen=True, tag="approval.resolved"):
 
 
 class ExecutionStarted(EventBase, frozen=True, tag="execution.started"):
-    """``notebook`` (relative to the server's root) and ``cell_id``: the cell that holds the code, "" for code beside any notebook."""
+    """``notebook`` (relative to the server's root) and ``cell_id``: the cell that holds the code, "" for code beside any notebook.
+    ``trusted``: that cell is the user's own writing, so its outputs are shown as if the user had run it."""
 
     turn_id: TurnId
     call_id: CallId
@@ -342,6 +343,7 @@ class ExecutionStarted(EventBase, frozen=True, tag="execution.started"):
     code: str
     notebook: str = ""
     cell_id: str = ""
+    trusted: bool = False
 
 
 class ExecutionOutput(EventBase, frozen=True, tag="execution.output"):
@@ -551,7 +553,8 @@ class PageRequest(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", t
     """The server asks one browser page to read or change a notebook that it has open; over the bus only, answered by HTTP with a
     ``PageAnswer``. Others ignore it. ``read``: give the cells. ``change``: carry out ``change`` if the cell still is as its ``before``
     says. ``run``: cell ``cell_id`` begins to run if its source still is ``source``: its outputs go. ``outputs``: they are now these.
-    ``save``: write the file. A page that cannot answer within ``seconds`` must not do it later."""
+    ``save``: write the file. A page that cannot answer within ``seconds`` must not do it later. The ``request_id`` of a ``change`` is
+    its change's id. ``trusted``: as in ``ExecutionStarted``."""
 
     session_id: SessionId
     page_id: str
@@ -565,6 +568,7 @@ class PageRequest(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", t
     execution_id: ExecutionId | None = None
     outputs: list[JSON] = []
     execution_count: int | None = None
+    trusted: bool = False
 
 
 Passing = Delta | PageRequest

@@ -301,6 +301,7 @@ class SessionFold:
                         model=event.model,
                         role=event.role,
                         purpose=event.purpose,
+                        started_at=stored.recorded_at,
                     )
                     self._steps[event.step_id] = step
                     turn.steps.append(step)
@@ -366,7 +367,7 @@ class SessionFold:
             return
         match event:
             case ToolCallStarted():
-                call.status = "in_progress"
+                call.status, call.started_at = "in_progress", stored.recorded_at
             case ToolCallFinished():
                 call.status, call.result, call.duration = event.status, event.result, event.duration
                 call.side_file, call.pictures = event.side_file, list(event.pictures)
@@ -395,6 +396,7 @@ class SessionFold:
                 approval = call.approval
                 if approval is not None and approval.approval_id == event.approval_id:
                     approval.choice, approval.text, approval.by = event.choice, event.text, event.by
+                    approval.resolved_at = stored.recorded_at
 
     def _input(self, stored: Stored, event: InputRequested | InputAnswered) -> None:
         execution = self._executions.get(event.execution_id)
@@ -413,6 +415,7 @@ class SessionFold:
         for each in execution.inputs:
             if each.input_id == event.input_id:
                 each.text, each.by = event.text, event.by
+                each.answered_at = stored.recorded_at
 
     def _cell(self, event: CellChangeRequested | CellChanged | CellChangeRefused | CellChangeResolved) -> None:
         if isinstance(event, CellChangeRequested):
@@ -438,6 +441,8 @@ class SessionFold:
         if isinstance(event, ExecutionStarted):
             call = self._calls.get(event.call_id)
             if call is not None:
+                if call.execution is not None:
+                    call.earlier.append(call.execution)
                 call.execution = ExecutionView(
                     execution_id=event.execution_id,
                     place=event.place,
@@ -445,6 +450,7 @@ class SessionFold:
                     code=event.code,
                     notebook=event.notebook,
                     cell_id=event.cell_id,
+                    trusted=event.trusted,
                 )
                 self._executions[event.execution_id] = call.execution
             return

@@ -76,12 +76,13 @@ class Executor(Protocol):
 
 
 class NotebookState(NamedTuple):
-    """A notebook now. ``path`` is relative to the server's root."""
+    """A notebook now. ``path`` is relative to the server's root. ``written``: ids of the cells whose source is as an agent wrote it."""
 
     path: str
     owner: NotebookOwner
     language: str
     cells: list[CellSnapshot]
+    written: frozenset[str] = frozenset()
 
 
 class Notebooks(Protocol):
@@ -98,14 +99,24 @@ class Notebooks(Protocol):
         """Carry it out if the cell still has the type and source of ``change.before``, and its neighbours are there."""
         ...
 
-    async def begin_run(self, path: str, cell: CellSnapshot, execution_id: ExecutionId) -> NotebookOwner:
+    async def begin_run(
+        self, path: str, cell: CellSnapshot, execution_id: ExecutionId, *, trusted: bool
+    ) -> NotebookOwner:
         """Clear the outputs of the cell and mark it as running, if its source still is the given one."""
         ...
 
     async def put_outputs(
-        self, path: str, cell_id: str, execution_id: ExecutionId, outputs: list[JSON], execution_count: int | None
+        self,
+        path: str,
+        cell_id: str,
+        execution_id: ExecutionId,
+        outputs: list[JSON],
+        execution_count: int | None,
+        *,
+        trusted: bool,
     ) -> NotebookOwner:
-        """These are the outputs of the cell now; it does not run any more. They replace whatever stands there."""
+        """These are the outputs of the cell now; it does not run any more. They replace whatever stands there. Unless ``trusted``, a
+        page shows them sanitised."""
         ...
 
 

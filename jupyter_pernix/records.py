@@ -429,6 +429,7 @@ class SessionSummary(Record, frozen=True):
     updated_at: datetime
     last_seq: int
     open_approvals: int = 0
+    """What waits for a person: approvals, and lines that running code asked for."""
     turns: int = 0
     parent: SessionId | None = None
     """The session that this one works for."""
@@ -535,6 +536,7 @@ class ApprovalView(View):
     detail: str
     choices: list[ApprovalChoice]
     requested_at: datetime
+    resolved_at: datetime | None = None
     choice: ApprovalChoice | None = None
     text: str = ""
     by: str = ""
@@ -547,6 +549,7 @@ class InputView(View):
     prompt: str
     password: bool
     requested_at: datetime
+    answered_at: datetime | None = None
     text: str | None = None
     by: str = ""
 
@@ -569,6 +572,8 @@ class ExecutionView(View):
     notebook: str = ""
     cell_id: str = ""
     mirrored: bool = False
+    trusted: bool = False
+    """The code of the cell is the user's own, not the agent's."""
     inputs: list[InputView] = []
 
 
@@ -602,10 +607,13 @@ class CallView(View, tag="call"):
     arguments: JSON
     status: CallStatus
     requested_at: datetime
+    started_at: datetime | None = None
     verdict: Verdict | None = None
     rule: str = ""
     approval: ApprovalView | None = None
     execution: ExecutionView | None = None
+    earlier: list[ExecutionView] = []
+    """What the call ran before ``execution``, oldest first: a call may run several cells."""
     files: list[FileChange] = []
     result: str = ""
     side_file: str = ""
@@ -671,6 +679,7 @@ class StepView(View):
     model: str
     role: Role = "primary"
     purpose: Purpose = "act"
+    started_at: datetime | None = None
     usage: Usage | None = None
     timings: Timings | None = None
     prefix_share: float | None = None

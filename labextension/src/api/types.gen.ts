@@ -387,6 +387,7 @@ export interface ApprovalView {
   detail: string;
   choices: ApprovalChoice[];
   requested_at: string;
+  resolved_at: string | null;
   choice: ApprovalChoice | null;
   text: string;
   by: string;
@@ -398,6 +399,7 @@ export interface InputView {
   prompt: string;
   password: boolean;
   requested_at: string;
+  answered_at: string | null;
   text: string | null;
   by: string;
 }
@@ -418,6 +420,7 @@ export interface ExecutionView {
   notebook: string;
   cell_id: string;
   mirrored: boolean;
+  trusted: boolean;
   inputs: InputView[];
 }
 
@@ -470,10 +473,12 @@ export interface CallView {
   arguments: JSONObject;
   status: CallStatus;
   requested_at: string;
+  started_at: string | null;
   verdict: Verdict | null;
   rule: string;
   approval: ApprovalView | null;
   execution: ExecutionView | null;
+  earlier: ExecutionView[];
   files: FileChange[];
   result: string;
   side_file: string;
@@ -528,6 +533,7 @@ export interface StepView {
   model: string;
   role: Role;
   purpose: Purpose;
+  started_at: string | null;
   usage: Usage | null;
   timings: Timings | null;
   prefix_share: number | null;
@@ -896,7 +902,7 @@ export interface ApprovalResolved {
   session_id: string;
 }
 
-/** `notebook` (relative to the server's root) and `cell_id`: the cell that holds the code, "" for code beside any notebook. */
+/** `notebook` (relative to the server's root) and `cell_id`: the cell that holds the code, "" for code beside any notebook. `trusted`: that cell is the user's own writing, so its outputs are shown as if the user had run it. */
 export interface ExecutionStarted {
   type: 'execution.started';
   turn_id: string;
@@ -907,6 +913,7 @@ export interface ExecutionStarted {
   code: string;
   notebook: string;
   cell_id: string;
+  trusted: boolean;
   session_id: string;
 }
 
@@ -1186,7 +1193,7 @@ export const DELTA_TYPES = [
   'tool_call.delta'
 ] as const;
 
-/** The server asks one browser page to read or change a notebook that it has open; over the bus only, answered by HTTP with a `PageAnswer`. Others ignore it. `read`: give the cells. `change`: carry out `change` if the cell still is as its `before` says. `run`: cell `cell_id` begins to run if its source still is `source`: its outputs go. `outputs`: they are now these. `save`: write the file. A page that cannot answer within `seconds` must not do it later. */
+/** The server asks one browser page to read or change a notebook that it has open; over the bus only, answered by HTTP with a `PageAnswer`. Others ignore it. `read`: give the cells. `change`: carry out `change` if the cell still is as its `before` says. `run`: cell `cell_id` begins to run if its source still is `source`: its outputs go. `outputs`: they are now these. `save`: write the file. A page that cannot answer within `seconds` must not do it later. The `request_id` of a `change` is its change's id. `trusted`: as in `ExecutionStarted`. */
 export interface PageRequest {
   type: 'page.requested';
   session_id: string;
@@ -1201,6 +1208,7 @@ export interface PageRequest {
   execution_id: string | null;
   outputs: JSONObject[];
   execution_count: number | null;
+  trusted: boolean;
 }
 
 /** The store's part of an event. */
