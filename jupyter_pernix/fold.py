@@ -183,7 +183,7 @@ class SessionFold:
             case ContextCompacted():
                 self._compacted(event)
             case ToolCallStarted() | ToolCallFinished() | PolicyDecided() | FileChanged():
-                self._call(event)
+                self._call(stored, event)
             case WorkerSpawned() | WorkerReported():
                 self._worker(event)
             case ApprovalRequested() | ApprovalResolved():
@@ -361,7 +361,7 @@ class SessionFold:
                     call.worker.code, call.worker.answer = event.code, event.answer
                     call.worker.spent = event.spent
 
-    def _call(self, event: ToolCallStarted | ToolCallFinished | PolicyDecided | FileChanged) -> None:
+    def _call(self, stored: Stored, event: ToolCallStarted | ToolCallFinished | PolicyDecided | FileChanged) -> None:
         call = self._calls.get(event.call_id)
         if call is None:
             return
