@@ -364,6 +364,7 @@ class Calls:
                 duration=0.0 if call.started is None else now - call.started,
                 side_file=result.side_file,
                 seen=result.seen,
+                pictures=list(result.pictures),
             ),
             *more,
         )

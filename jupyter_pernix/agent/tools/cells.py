@@ -19,6 +19,7 @@ from ..excerpt import excerpt, without_ansi
 from ..policy.broker import Targets
 from ..wellformed import wellformed, wellformed_json
 from .base import RESULT_LIMIT, Arguments, Tool, ToolContext, ToolResult
+from .pictures import pictures_note, pictures_of
 from .sidefile import keep
 
 _LONGEST_TRACEBACK = 4_000
@@ -126,7 +127,12 @@ async def _summary(
     if result.ename == "FileNotFoundError":
         lines.append(await anyio.to_thread.run_sync(_what_is_there, context.scope.root))
     body = short.text if short.text.strip() else "(no output)\n" if result.status == "ok" else ""
-    return ToolResult(text="\n".join([*lines, body]).rstrip("\n"), failed=result.status != "ok", side_file=side_file)
+    return ToolResult(
+        text="\n".join([*lines, body.rstrip("\n"), pictures_note(outputs)]).rstrip("\n"),
+        failed=result.status != "ok",
+        side_file=side_file,
+        pictures=pictures_of(outputs),
+    )
 
 
 def _what_is_there(root: Path) -> str:

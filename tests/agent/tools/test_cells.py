@@ -6,7 +6,9 @@ from agent.acting import Acting, answer
 from jupyter_pernix.agent.testing import Executes, FakeExecutor, MemoryHost, Says, call, printed, shown
 from jupyter_pernix.errors import KernelDied, KernelMissing
 from jupyter_pernix.events import ExecutionFinished, ExecutionOutput, ExecutionStarted, ToolCallFinished, encode_event
-from jupyter_pernix.records import ExecutionResult, OutputOp
+from jupyter_pernix.records import ExecutionResult, OutputOp, Picture
+
+PNG = "iVBORw0KGgo="
 
 
 async def ran(root: Path, *plays: Executes, codes: tuple[str, ...] = ("work()",)) -> Acting:
@@ -46,7 +48,7 @@ async def test_results_are_told_as_text_and_pictures_are_named(tmp_path: Path) -
     table = {"text/html": "<table>…</table>", "text/plain": "   a\n0  1"}
     ops = (
         shown(table),
-        shown({"image/png": "iVBO", "text/plain": "<Figure size 640x480>"}),
+        shown({"image/png": PNG, "text/plain": "<Figure size 640x480>"}),
         shown({"text/html": "<b>"}),
     )
     acting = await ran(tmp_path, Executes(ops=ops))
@@ -54,6 +56,17 @@ async def test_results_are_told_as_text_and_pictures_are_named(tmp_path: Path) -
     assert acting.results == [
         "ok [1]\n   a\n0  1\n<Figure size 640x480>\n[image/png, shown to the user]\n[text/html, shown to the user]"
     ]
+    assert acting.of(ToolCallFinished)[0].pictures == [Picture(mime="image/png", data=PNG)]
+
+
+async def test_a_picture_that_no_model_takes_is_told_of(tmp_path: Path) -> None:
+    acting = await ran(tmp_path, Executes(ops=(shown({"image/svg+xml": "<svg/>"}),)))
+
+    assert acting.results == [
+        "ok [1]\n[image/svg+xml, shown to the user]\n"
+        "(1 of 1 pictures are shown to the user alone: too many, too large, or of a form that models do not take.)"
+    ]
+    assert acting.of(ToolCallFinished)[0].pictures == []
 
 
 async def test_an_error_is_told_with_its_traceback_without_colours(tmp_path: Path) -> None:
