@@ -193,6 +193,8 @@ class CellSnapshot(Record, frozen=True):
     outputs: list[JSON] = []
     execution_count: int | None = None
     metadata: JSON = {}
+    attachments: JSON = {}
+    """Files of a markdown or raw cell."""
 
 
 class CellChange(Record, frozen=True):
@@ -510,6 +512,45 @@ class Finding(Record, frozen=True):
     status: Literal["ok", "warning", "problem"]
     detail: str
     hint: str = ""
+
+
+class GpuProcess(Record, frozen=True):
+    """A process that holds memory of a GPU. ``name`` "" and ``used_bytes`` ``None``: this user may not know, or the driver does not say."""
+
+    pid: int
+    name: str = ""
+    used_bytes: int | None = None
+
+
+class GpuDevice(Record, frozen=True):
+    """One NVIDIA GPU at one moment, or one MIG slice of it (``slice``: its number). ``None``: the driver does not say.
+
+    ``problem``: what could not be read and why, "" when nothing is missing that the card could tell.
+    """
+
+    index: int
+    name: str
+    uuid: str
+    slice: int | None = None
+    total_bytes: int | None = None
+    used_bytes: int | None = None
+    free_bytes: int | None = None
+    utilization: int | None = None
+    """Percent of the last moment in which code ran on it."""
+    temperature: int | None = None
+    """Degrees Celsius."""
+    power_watts: float | None = None
+    power_limit_watts: float | None = None
+    processes: list[GpuProcess] = []
+    problem: str = ""
+
+
+class GpuDevices(Record, frozen=True):
+    """The GPUs of the machine that the server runs on. ``detail``: why there are none to be seen, "" when there are."""
+
+    devices: list[GpuDevice] = []
+    driver: str = ""
+    detail: str = ""
 
 
 class Problem(Record, frozen=True):

@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parents[1] / "jupyter_pernix"
 NAME = PACKAGE.name
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-VOCABULARY = {"ids", "errors", "records", "events", "fold", "ports", "config", "settings", "livetext"}
+VOCABULARY = {"ids", "errors", "records", "events", "fold", "cells", "ports", "config", "settings", "livetext"}
 CLIENT = {"client", "headless"}
 PURE_OUTPUTS = {"outputs", "bundles", "overflow", "terminal", "markdown"}
 STDLIB = set(sys.stdlib_module_names)
@@ -25,7 +25,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "kernel.outputs": {"msgspec"},
     "client": {"jupyter_core"},
     "kernel.ipython": {"IPython", "msgspec", "traitlets"},
-    "gpu": {"msgspec", "anyio", "httpx", "xllamacpp"},
+    "gpu": {"msgspec", "anyio", "httpx", "xllamacpp", "pynvml"},
 }
 """What each part may import from outside; a part that is not named may import anything."""
 

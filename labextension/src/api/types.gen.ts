@@ -79,6 +79,7 @@ export interface CellSnapshot {
   outputs?: JSONObject[];
   execution_count?: number | null;
   metadata?: JSONObject;
+  attachments?: JSONObject;
 }
 
 export type CellOp = 'insert' | 'edit' | 'delete' | 'move';
@@ -369,6 +370,37 @@ export interface Finding {
   status: 'ok' | 'warning' | 'problem';
   detail: string;
   hint: string;
+}
+
+/** A process that holds memory of a GPU. `name` "" and `used_bytes` `None`: this user may not know, or the driver does not say. */
+export interface GpuProcess {
+  pid: number;
+  name: string;
+  used_bytes: number | null;
+}
+
+/** One NVIDIA GPU at one moment, or one MIG slice of it (`slice`: its number). `None`: the driver does not say. `problem`: what could not be read and why, "" when nothing is missing that the card could tell. */
+export interface GpuDevice {
+  index: number;
+  name: string;
+  uuid: string;
+  slice: number | null;
+  total_bytes: number | null;
+  used_bytes: number | null;
+  free_bytes: number | null;
+  utilization: number | null;
+  temperature: number | null;
+  power_watts: number | null;
+  power_limit_watts: number | null;
+  processes: GpuProcess[];
+  problem: string;
+}
+
+/** The GPUs of the machine that the server runs on. `detail`: why there are none to be seen, "" when there are. */
+export interface GpuDevices {
+  devices: GpuDevice[];
+  driver: string;
+  detail: string;
 }
 
 /** The body of every HTTP error. */
