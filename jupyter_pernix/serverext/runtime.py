@@ -17,6 +17,7 @@ from .. import config
 from ..config import Layered, Settings
 from ..errors import InvalidInput
 from ..events import Stored
+from ..gpu.devices import Devices
 from .background import start_guarded
 from .bus import Bus
 from .endpoints import Endpoints
@@ -69,6 +70,7 @@ class Runtime:
     endpoints: Endpoints
     kernels: LazyKernels
     local: Local
+    devices: Devices
 
     async def check_settings(self, *, endpoint: str | None, kernel_name: str | None) -> None:
         """:raises InvalidInput: if there is no such endpoint or kernelspec"""
@@ -126,6 +128,8 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
         tasks = kernels.tasks = await stack.enter_async_context(anyio.create_task_group())
         local = Local(settings, endpoints, tasks)
         stack.push_async_callback(local.aclose)
+        devices = Devices()
+        stack.callback(devices.close)
         turns = AgentTurns(store=store, endpoints=endpoints, settings=settings)
         around = Surroundings(
             store=store,
@@ -165,6 +169,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
                 endpoints=endpoints,
                 kernels=kernels,
                 local=local,
+                devices=devices,
             )
         finally:
             around.stopping = True

@@ -14,6 +14,7 @@ from ...records import (
     EndpointInfo,
     ExecutionResult,
     Finding,
+    GpuDevices,
     LocalModel,
     LocalStart,
     LocalStatus,
@@ -22,6 +23,8 @@ from ...records import (
     SessionPatch,
     SessionSummary,
     SessionView,
+    SqlQuery,
+    SqlResult,
     TurnAccepted,
     TurnCreate,
     TurnPatch,
@@ -40,6 +43,7 @@ from .endpoints import (
 )
 from .events import EventsHandler
 from .executions import FinishHandler, OutputsHandler, SideFileHandler
+from .gpu import GpuDevicesHandler
 from .info import Info, InfoHandler
 from .local import LocalHandler
 from .sessions import (
@@ -53,6 +57,7 @@ from .sessions import (
     TurnHandler,
     TurnsHandler,
 )
+from .sql import SqlHandler
 from .stream import StreamHandler
 
 _AFTER = {
@@ -262,6 +267,20 @@ ROUTES: tuple[Route, ...] = (
         path="/side-files/{session_id}/{name}",
         handler=SideFileHandler,
         verbs={"get": Verb(says="A text that was too long to show.", media="text/plain")},
+    ),
+    Route(
+        path="/gpu/devices",
+        handler=GpuDevicesHandler,
+        verbs={"get": Verb(says="The NVIDIA GPUs of the server's machine as they are now.", gives=GpuDevices)},
+    ),
+    Route(
+        path="/sql",
+        handler=SqlHandler,
+        verbs={
+            "post": Verb(
+                says="A reading query over the events and the views of them, in DuckDB's SQL.", takes=SqlQuery, gives=SqlResult
+            )
+        },
     ),
 )
 
