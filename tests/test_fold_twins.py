@@ -13,10 +13,15 @@ import pytest
 
 from jupyter_pernix import events as ev
 from jupyter_pernix.fold import SessionFold
-from jupyter_pernix.ids import ApprovalId, CallId, ExecutionId, SessionId, StepId, TurnId
+from jupyter_pernix.ids import ApprovalId, CallId, ChangeId, ExecutionId, InputId, SessionId, StepId, TurnId
 from jupyter_pernix.records import (
     Budget,
+    CellChange,
+    CellSnapshot,
+    ContextItem,
     FileChange,
+    Mention,
+    Picture,
     Plan,
     PlanStep,
     Purpose,
@@ -61,8 +66,10 @@ class Log:
         )
         self._state = after
 
-    def start(self, turn: str, text: str) -> None:
-        self.add(ev.TurnSubmitted(session_id=SESSION, turn_id=TurnId(turn), text=text, origin="panel"))
+    def start(self, turn: str, text: str, *mentions: Mention) -> None:
+        self.add(
+            ev.TurnSubmitted(session_id=SESSION, turn_id=TurnId(turn), text=text, origin="panel", mentions=[*mentions])
+        )
         self.move(S.PROCESSING, "turn_started", turn)
         self.add(
             ev.TurnStarted(
@@ -170,7 +177,7 @@ class Log:
     def begin(self, turn: str, call: str) -> None:
         self.add(ev.ToolCallStarted(session_id=SESSION, turn_id=TurnId(turn), call_id=CallId(call)))
 
-    def end(self, turn: str, call: str, status: Any, result: str) -> None:
+    def end(self, turn: str, call: str, status: Any, result: str, *pictures: Picture) -> None:
         self.add(
             ev.ToolCallFinished(
                 session_id=SESSION,
@@ -179,6 +186,7 @@ class Log:
                 status=status,
                 result=result,
                 duration=0.5,
+                pictures=[*pictures],
             )
         )
 
@@ -200,11 +208,83 @@ class Log:
         )  # fmt: skip
         self.move(S.PROCESSING, "approval_resolved", turn)
 
-    def execute(self, turn: str, call: str, execution: str) -> None:
+    def execute(self, turn: str, call: str, execution: str, cell: str = "") -> None:
         self.add(
             ev.ExecutionStarted(
                 session_id=SESSION, turn_id=TurnId(turn), call_id=CallId(call), execution_id=ExecutionId(execution),
-                place="own", kernel_name="python3", code="x = 1\nprint(x)",
+                place="attached" if cell else "own", kernel_name="python3", code="x = 1\nprint(x)",
+                notebook="csv/a.ipynb" if cell else "", cell_id=cell,
+            )
+        )  # fmt: skip
+
+    def mirror(self, turn: str, execution: str) -> None:
+        self.add(
+            ev.ExecutionMirrored(
+                session_id=SESSION, turn_id=TurnId(turn), execution_id=ExecutionId(execution), owner="file"
+            )
+        )
+
+    def ask_line(self, turn: str, execution: str, line: str, password: bool = False) -> None:
+        self.add(
+            ev.InputRequested(
+                session_id=SESSION, turn_id=TurnId(turn), execution_id=ExecutionId(execution), input_id=InputId(line),
+                prompt="Who? ", password=password,
+            )
+        )  # fmt: skip
+        self.move(S.AWAITING_USER, "input_requested", turn)
+
+    def answer_line(self, turn: str, execution: str, line: str, text: str | None, by: str = "panel") -> None:
+        self.add(
+            ev.InputAnswered(
+                session_id=SESSION, turn_id=TurnId(turn), execution_id=ExecutionId(execution), input_id=InputId(line),
+                text=text, by=by,
+            )
+        )  # fmt: skip
+        self.move(S.PROCESSING, "input_answered", turn)
+
+    def attach(self, path: str) -> None:
+        self.add(ev.SessionAttached(session_id=SESSION, path=path, kernel_id="k1", kernel_name="python3"))
+
+    def detach(self, reason: str = "") -> None:
+        self.add(ev.SessionDetached(session_id=SESSION, reason=reason))
+
+    def restart(self, turn: str | None, text: str) -> None:
+        self.add(ev.KernelRestarted(session_id=SESSION, turn_id=_turn(turn), kernel_name="python3", text=text))
+
+    def tell(self, turn: str, kind: Any, name: str, *pictures: Picture) -> None:
+        item = ContextItem(kind=kind, name=name, text=f"{name}: as it is", pictures=[*pictures])
+        self.add(ev.TurnContextAdded(session_id=SESSION, turn_id=TurnId(turn), item=item))
+
+    def change_cell(self, turn: str, call: str, change: str, before: str | None, after: str | None) -> None:
+        """Inserted without ``before``, deleted without ``after``."""
+        made = CellChange(
+            change_id=ChangeId(change), path="csv/a.ipynb", cell_id="abc",
+            op="insert" if before is None else "delete" if after is None else "edit",
+            before=_cell(before), after=_cell(after),
+            behind=None if after is None else "top", was_behind=None if before is None else "",
+        )  # fmt: skip
+        self.add(ev.CellChangeRequested(session_id=SESSION, turn_id=TurnId(turn), call_id=CallId(call), change=made))
+
+    def cell_changed(self, turn: str, call: str, change: str, owner: Any) -> None:
+        self.add(
+            ev.CellChanged(
+                session_id=SESSION, turn_id=TurnId(turn), call_id=CallId(call), change_id=ChangeId(change), owner=owner
+            )
+        )
+
+    def cell_refused(self, turn: str, call: str, change: str) -> None:
+        self.add(
+            ev.CellChangeRefused(
+                session_id=SESSION, turn_id=TurnId(turn), call_id=CallId(call), change_id=ChangeId(change),
+                reason="It changed since it was read.",
+            )
+        )  # fmt: skip
+
+    def decide_change(self, turn: str, change: str, decision: Any, detail: str = "") -> None:
+        self.add(
+            ev.CellChangeResolved(
+                session_id=SESSION, turn_id=TurnId(turn), change_id=ChangeId(change), decision=decision, by="panel",
+                detail=detail,
             )
         )  # fmt: skip
 
@@ -230,6 +310,12 @@ def _turn(turn: str | None) -> TurnId | None:
 
 def _stream(text: str) -> dict[str, Any]:
     return {"output_type": "stream", "name": "stdout", "text": text}
+
+
+def _cell(source: str | None) -> CellSnapshot | None:
+    if source is None:
+        return None
+    return CellSnapshot(cell_id="abc", cell_type="code", source=source, outputs=[_stream("old")], execution_count=2)
 
 
 def whole_job() -> Log:
@@ -352,6 +438,15 @@ def strange_log() -> Log:
     log.add(ev.PlanUpdated(session_id=SESSION, turn_id=TurnId("nowhere"), plan=Plan(approach="none")))
     log.spawn("t1", "c9", "w9")
     log.report("t1", "c9", "w9", TerminalCode.ANSWERED)
+    log.mirror("t1", "e9")
+    log.ask_line("t1", "e9", "i9")
+    log.answer_line("t1", "e9", "i9", "lost")
+    log.restart("nowhere", "lost")
+    log.tell("nowhere", "variable", "df")
+    log.change_cell("t1", "c9", "g9", "a", "b")
+    log.cell_changed("t1", "c9", "g9", "file")
+    log.cell_refused("t1", "c9", "g9")
+    log.decide_change("t1", "g9", "keep")
     log.start("t1", "go")
     log.fall_back("t1", "s7")
     log.step_end("t1", "s7", 77, 1.0)
@@ -367,6 +462,7 @@ def strange_log() -> Log:
     log.answer("t1", "c1", "another", "allow_once")
     log.spawn("t1", "c1", "w1")
     log.report("t1", "c1", "another", TerminalCode.ANSWERED)
+    log.answer_line("t1", "e1", "another", "lost")
     return log
 
 
@@ -437,7 +533,67 @@ def long_life() -> Log:
     return log
 
 
-LOGS = {"whole_job": whole_job, "stopped_turn": stopped_turn, "strange_log": strange_log, "long_life": long_life}
+def in_a_notebook() -> Log:
+    """A session in an open notebook: told of variables, changes cells, runs them, asks for lines; the kernel starts anew."""
+    picture = Picture(mime="image/png", data="iVBORw0KGgo=")
+    log = Log()
+    log.create()
+    log.restart(None, "nobody is told before the first turn")
+    log.attach("csv/a.ipynb")
+    log.start(
+        "t1", "mend @df", Mention(kind="variable", name="df"), Mention(kind="cell", name="abc", path="csv/a.ipynb")
+    )
+    log.tell("t1", "environment", "python3")
+    log.tell("t1", "inventory", "")
+    log.tell("t1", "cell", "abc", picture)
+    log.step("t1", "s1", 0)
+    log.call("t1", "s1", "c1", "edit_notebook", "edit", op="edit")
+    log.call("t1", "s1", "c2", "run_cells", "execute", cell_ids=["abc"])
+    log.call("t1", "s1", "c3", "edit_notebook", "edit", op="delete")
+    log.step_end("t1", "s1")
+    log.begin("t1", "c1")
+    for change, before, after in (("g1", "x = 1", "x = 2\ny"), ("g2", None, "# new"), ("g3", "old", None)):
+        log.change_cell("t1", "c1", change, before, after)
+        log.cell_changed("t1", "c1", change, "page")
+    log.change_cell("t1", "c1", "g4", "x", "z")
+    log.cell_refused("t1", "c1", "g4")
+    log.end("t1", "c1", "completed", "changed 3 cells", picture)
+    log.begin("t1", "c2")
+    log.execute("t1", "c2", "e1", "abc")
+    log.ask_line("t1", "e1", "i1")
+    log.answer_line("t1", "e1", "i1", "Ada ✓")
+    log.ask_line("t1", "e1", "i2", password=True)
+    log.answer_line("t1", "e1", "i2", None)
+    log.output("t1", "e1", "append", output=_stream("Ada"))
+    log.executed("t1", "e1", "ok")
+    log.mirror("t1", "e1")
+    log.execute("t1", "c2", "e3", "abc")
+    log.executed("t1", "e3", "error", "NameError")
+    log.output("t1", "e1", "extend", index=0, text=" is late")
+    log.end("t1", "c2", "completed", "Ada")
+    log.begin("t1", "c3")
+    log.execute("t1", "c3", "e2", "abc")
+    log.ask_line("t1", "e2", "i3")
+    log.restart("t1", "The kernel died; all variables are gone.")
+    log.answer_line("t1", "e2", "i3", None, "host")
+    log.executed("t1", "e2", "dead")
+    log.change_cell("t1", "c3", "g5", "gone", None)
+    log.decide_change("t1", "g1", "undo", "Nothing that ran is undone in the kernel.")
+    log.decide_change("t1", "g2", "keep")
+    log.finish("t1", TerminalCode.ANSWERED)
+    log.attach("csv/renamed.ipynb")
+    log.restart(None, "The user restarted the kernel.")
+    log.detach("The notebook was closed.")
+    return log
+
+
+LOGS = {
+    "whole_job": whole_job,
+    "stopped_turn": stopped_turn,
+    "strange_log": strange_log,
+    "long_life": long_life,
+    "in_a_notebook": in_a_notebook,
+}
 
 
 def case(name: str) -> str:

@@ -5,20 +5,30 @@ from datetime import UTC, datetime, timedelta
 from jupyter_pernix.events import (
     ApprovalRequested,
     ApprovalResolved,
+    CellChanged,
+    CellChangeRefused,
+    CellChangeRequested,
+    CellChangeResolved,
     ContextCompacted,
     Event,
     ExecutionFinished,
+    ExecutionMirrored,
     ExecutionOutput,
     ExecutionStarted,
     FileChanged,
+    InputAnswered,
+    InputRequested,
     InstructionsRead,
+    KernelRestarted,
     MessageCompleted,
     PlanUpdated,
     PolicyDecided,
     ProblemNoticed,
     SessionArchived,
+    SessionAttached,
     SessionConfigured,
     SessionCreated,
+    SessionDetached,
     SessionRenamed,
     SessionStateChanged,
     StepFallbackTaken,
@@ -30,6 +40,7 @@ from jupyter_pernix.events import (
     ToolCallFinished,
     ToolCallRequested,
     ToolCallStarted,
+    TurnContextAdded,
     TurnEdited,
     TurnFinished,
     TurnResumed,
@@ -39,15 +50,33 @@ from jupyter_pernix.events import (
     WorkerReported,
     WorkerSpawned,
 )
-from jupyter_pernix.ids import ApprovalId, CallId, ExecutionId, SessionId, StepId, TurnId
-from jupyter_pernix.records import Budget, FileChange, Plan, PlanStep, SessionState, TerminalCode, Timings, Usage
+from jupyter_pernix.ids import ApprovalId, CallId, ChangeId, ExecutionId, InputId, SessionId, StepId, TurnId
+from jupyter_pernix.records import (
+    Budget,
+    CellChange,
+    CellSnapshot,
+    ContextItem,
+    FileChange,
+    Mention,
+    Picture,
+    Plan,
+    PlanStep,
+    SessionState,
+    TerminalCode,
+    Timings,
+    Usage,
+)
 
 SESSION = SessionId("ses_0001")
 TURN, LATER = TurnId("trn_0001"), TurnId("trn_0002")
 FIRST, SECOND, SUMMARY = StepId("stp_0001"), StepId("stp_0002"), StepId("stp_0003")
 CODE, EDIT, PART = CallId("cal_0001"), CallId("cal_0002"), CallId("cal_0003")
+CELL, CELL_RUN = CallId("cal_0004"), CallId("cal_0005")
 WORKER = SessionId("ses_0002")
-EXECUTION = ExecutionId("exe_0001")
+EXECUTION, CELL_EXECUTION = ExecutionId("exe_0001"), ExecutionId("exe_0002")
+INPUT = InputId("inp_0001")
+MADE, REFUSED = ChangeId("chg_0001"), ChangeId("chg_0002")
+NOTEBOOK = "csv_import/look.ipynb"
 APPROVAL = ApprovalId("apr_0001")
 START = datetime(2026, 5, 6, 7, 8, 9, tzinfo=UTC)
 USAGE = Usage(prompt_tokens=900, completion_tokens=100, cached_tokens=800)
@@ -72,7 +101,14 @@ def opening() -> list[Event]:
         ),
         SessionRenamed(session_id=SESSION, title="The lost row"),
         SessionConfigured(session_id=SESSION, mode="edit", endpoint="scripted", kernel_name="python3"),
-        TurnSubmitted(session_id=SESSION, turn_id=TURN, text="Find it.", origin="panel"),
+        SessionAttached(session_id=SESSION, path=NOTEBOOK, kernel_id="kernel-1", kernel_name="python3"),
+        TurnSubmitted(
+            session_id=SESSION,
+            turn_id=TURN,
+            text="Find it.",
+            origin="panel",
+            mentions=[Mention(kind="variable", name="rows")],
+        ),
         moved(SessionState.IDLE_READY, SessionState.PROCESSING, "turn_started"),
         TurnStarted(
             session_id=SESSION,
@@ -83,6 +119,11 @@ def opening() -> list[Event]:
             protocol="tools",
             context_length=131072,
             budget=Budget(),
+        ),
+        TurnContextAdded(
+            session_id=SESSION,
+            turn_id=TURN,
+            item=ContextItem(kind="variable", name="rows", text="rows: list of 1460 items"),
         ),
         InstructionsRead(session_id=SESSION, turn_id=TURN, name="AGENTS.md", digest="2" * 64, text="Be brief."),
         PlanUpdated(
@@ -253,6 +294,134 @@ def edit_call() -> list[Event]:
     ]
 
 
+def snapshot(source: str) -> CellSnapshot:
+    return CellSnapshot(cell_id="abc123", cell_type="code", source=source)
+
+
+def cell_edit() -> list[Event]:
+    """Two changes of cells: one is made and undone by the user, the other one refused."""
+    return [
+        ToolCallRequested(
+            session_id=SESSION,
+            turn_id=TURN,
+            step_id=SECOND,
+            call_id=CELL,
+            wire_id="call_4",
+            tool="edit_notebook",
+            kind="edit",
+            title="Edit a cell of look.ipynb",
+            arguments={"op": "edit", "cell_id": "abc123", "base": "0" * 12, "source": "name = input('Who? ')"},
+        ),
+        ToolCallStarted(session_id=SESSION, turn_id=TURN, call_id=CELL),
+        CellChangeRequested(
+            session_id=SESSION,
+            turn_id=TURN,
+            call_id=CELL,
+            change=CellChange(
+                change_id=MADE,
+                path=NOTEBOOK,
+                op="edit",
+                cell_id="abc123",
+                before=snapshot("name = ''"),
+                after=snapshot("name = input('Who? ')"),
+            ),
+        ),
+        CellChanged(session_id=SESSION, turn_id=TURN, call_id=CELL, change_id=MADE, owner="page"),
+        CellChangeRequested(
+            session_id=SESSION,
+            turn_id=TURN,
+            call_id=CELL,
+            change=CellChange(
+                change_id=REFUSED, path=NOTEBOOK, op="delete", cell_id="def456", before=snapshot("x"), after=None
+            ),
+        ),
+        CellChangeRefused(
+            session_id=SESSION, turn_id=TURN, call_id=CELL, change_id=REFUSED, reason="The cell is not there any more."
+        ),
+        ToolCallFinished(
+            session_id=SESSION,
+            turn_id=TURN,
+            call_id=CELL,
+            status="completed",
+            result="edited cell abc123",
+            duration=0.1,
+            pictures=[Picture(mime="image/png", data="iVBORw0KGgo=")],
+        ),
+    ]
+
+
+def cell_run() -> list[Event]:
+    """The cell is run and asks for a line; its outputs reach the notebook; then the kernel starts anew."""
+    return [
+        ToolCallRequested(
+            session_id=SESSION,
+            turn_id=TURN,
+            step_id=SECOND,
+            call_id=CELL_RUN,
+            wire_id="call_5",
+            tool="run_cells",
+            kind="execute",
+            title="Run a cell of look.ipynb",
+            arguments={"cell_ids": ["abc123"]},
+        ),
+        ToolCallStarted(session_id=SESSION, turn_id=TURN, call_id=CELL_RUN),
+        ExecutionStarted(
+            session_id=SESSION,
+            turn_id=TURN,
+            call_id=CELL_RUN,
+            execution_id=CELL_EXECUTION,
+            place="attached",
+            kernel_name="python3",
+            code="name = input('Who? ')",
+            notebook=NOTEBOOK,
+            cell_id="abc123",
+        ),
+        InputRequested(
+            session_id=SESSION,
+            turn_id=TURN,
+            execution_id=CELL_EXECUTION,
+            input_id=INPUT,
+            prompt="Who? ",
+            password=False,
+        ),
+        moved(SessionState.PROCESSING, SessionState.AWAITING_USER, "input_requested"),
+        InputAnswered(
+            session_id=SESSION, turn_id=TURN, execution_id=CELL_EXECUTION, input_id=INPUT, text="Ada", by="panel"
+        ),
+        moved(SessionState.AWAITING_USER, SessionState.PROCESSING, "input_answered"),
+        ExecutionFinished(
+            session_id=SESSION,
+            turn_id=TURN,
+            execution_id=CELL_EXECUTION,
+            status="ok",
+            execution_count=2,
+            ename="",
+            evalue="",
+            detail="",
+            duration=4.0,
+        ),
+        ExecutionMirrored(session_id=SESSION, turn_id=TURN, execution_id=CELL_EXECUTION, owner="page"),
+        ToolCallFinished(
+            session_id=SESSION, turn_id=TURN, call_id=CELL_RUN, status="completed", result="no output", duration=4.1
+        ),
+        KernelRestarted(
+            session_id=SESSION,
+            turn_id=TURN,
+            kernel_name="python3",
+            text="The kernel was restarted; all variables are gone.",
+        ),
+        CellChangeResolved(
+            session_id=SESSION,
+            turn_id=TURN,
+            change_id=MADE,
+            decision="undo",
+            by="panel",
+            detail="What the cell did in the kernel is not undone.",
+        ),
+        SessionDetached(session_id=SESSION, reason="The notebook was closed."),
+    ]
+
+
 def handed_over() -> list[Event]:
     """A part of the work in a session of its own; a pause in the middle that outlasts the server."""
     return [
@@ -321,7 +490,7 @@ def ending() -> list[Event | Unknown]:
 
 def story() -> list[Stored]:
     """The log, as the store would give it: one sequence with gaps, where other sessions' events lie."""
-    events = [*opening(), *code_call(), *edit_call(), *handed_over(), *ending()]
+    events = [*opening(), *code_call(), *edit_call(), *cell_edit(), *cell_run(), *handed_over(), *ending()]
     return [
         Stored(seq=3 * position + 2, recorded_at=START + timedelta(seconds=position), event=event)
         for position, event in enumerate(events)

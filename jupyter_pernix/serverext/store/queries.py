@@ -72,7 +72,8 @@ def rebuild_summaries(connection: "DuckDBPyConnection") -> Summaries:
     counts = connection.execute(
         """
         SELECT session_id, max(seq), arg_max(recorded_at, seq), count(*) FILTER (type = 'turn.submitted'),
-               count(*) FILTER (type = 'approval.requested') - count(*) FILTER (type = 'approval.resolved')
+               count(*) FILTER (type IN ('approval.requested', 'input.requested'))
+               - count(*) FILTER (type IN ('approval.resolved', 'input.answered'))
         FROM event_log GROUP BY session_id
         """
     ).fetchall()

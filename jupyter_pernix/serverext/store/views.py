@@ -9,9 +9,13 @@ from ...events import (
     ApprovalRequested,
     ApprovalResolved,
     Event,
+    InputAnswered,
+    InputRequested,
     SessionArchived,
+    SessionAttached,
     SessionConfigured,
     SessionCreated,
+    SessionDetached,
     SessionRenamed,
     SessionStateChanged,
     Stored,
@@ -21,7 +25,14 @@ from ...events import (
 from ...ids import SessionId
 from ...records import SessionState, SessionSummary
 
-SETTING_TYPES = ("session.created", "session.renamed", "session.configured", "session.archived")
+SETTING_TYPES = (
+    "session.created",
+    "session.renamed",
+    "session.configured",
+    "session.archived",
+    "session.attached",
+    "session.detached",
+)
 """Events that a rebuild must see all of, in order; of ``session.state_changed`` the last one of a session is enough."""
 
 
@@ -62,9 +73,13 @@ def _changes(summary: SessionSummary, event: Event | Unknown) -> dict[str, objec
             return {"archived": event.archived}
         case TurnSubmitted():
             return {"turns": summary.turns + 1}
-        case ApprovalRequested():
+        case SessionAttached():
+            return {"notebook": event.path}
+        case SessionDetached():
+            return {"notebook": ""}
+        case ApprovalRequested() | InputRequested():
             return {"open_approvals": summary.open_approvals + 1}
-        case ApprovalResolved():
+        case ApprovalResolved() | InputAnswered():
             return {"open_approvals": max(0, summary.open_approvals - 1)}
         case _:
             return {}

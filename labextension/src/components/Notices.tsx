@@ -18,7 +18,9 @@ const KINDS: Record<NoticeView['kind'], { icon: IconName; label: string }> = {
   fallback: { icon: 'insert', label: 'Another model' },
   compaction: { icon: 'archive', label: 'Context made shorter' },
   instructions: { icon: 'notebook', label: 'Instructions' },
-  resumed: { icon: 'play', label: 'Resumed' }
+  resumed: { icon: 'play', label: 'Resumed' },
+  kernel: { icon: 'restore', label: 'Kernel' },
+  notebook: { icon: 'notebook', label: 'Notebook' }
 };
 
 /** Something that the host did and says aloud, in one line. */

@@ -309,7 +309,8 @@ describe('the session list', () => {
     last_seq: 1,
     open_approvals: 1,
     turns: 1,
-    parent: null
+    parent: null,
+    notebook: ''
   };
 
   it('says who needs the user, and renames', async () => {

@@ -233,7 +233,8 @@ const WORKER: SessionSummary = {
   last_seq: 1,
   open_approvals: 1,
   turns: 1,
-  parent: 's1'
+  parent: 's1',
+  notebook: ''
 };
 
 describe('a worker', () => {
@@ -274,7 +275,8 @@ describe('a worker', () => {
       session_id: 's1',
       title: 'Mine',
       state: 'awaiting_workers' as const,
-      parent: null
+      parent: null,
+      notebook: ''
     };
     const list = [WORKER, { ...own, open_approvals: 0 }];
     draw(

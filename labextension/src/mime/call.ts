@@ -57,14 +57,18 @@ export function callFrom(data: unknown): CallView {
     arguments: object(call.arguments),
     status: STATUSES.find(status => status === call.status) ?? 'completed',
     requested_at: '',
+    started_at: null,
     verdict: call.verdict === 'refuse' ? 'refuse' : null,
     rule: text(call.rule),
     approval: null,
     execution: null,
+    earlier: [],
     files: Array.isArray(call.files) ? call.files.map(fileChange) : [],
     result: text(call.result),
     side_file: '',
     duration: typeof call.duration === 'number' ? call.duration : null,
-    worker: null
+    worker: null,
+    cells: [],
+    pictures: []
   };
 }

@@ -22,7 +22,8 @@ const SUMMARY: SessionSummary = {
   last_seq: 10,
   open_approvals: 0,
   turns: 0,
-  parent: null
+  parent: null,
+  notebook: ''
 };
 
 function event(seq: number, body: Event): Stored {
@@ -86,7 +87,8 @@ it('events that come while a session is read are folded after it, once', async (
       text: 'go',
       origin: 'panel',
       can_ask: true,
-      budget: null
+      budget: null,
+      mentions: []
     })
   );
   await until(() => model.summary('s1')?.last_seq === 15);

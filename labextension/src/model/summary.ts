@@ -18,7 +18,8 @@ function created(event: Extract<AnyStored, { type: 'session.created' }>): Sessio
     last_seq: event.seq,
     open_approvals: 0,
     turns: 0,
-    parent: event.parent
+    parent: event.parent,
+    notebook: ''
   };
 }
 
@@ -45,11 +46,17 @@ export function summarize(summary: SessionSummary, event: AnyStored): SessionSum
       return { ...next, state: event.after };
     case 'session.archived':
       return { ...next, archived: event.archived };
+    case 'session.attached':
+      return { ...next, notebook: event.path };
+    case 'session.detached':
+      return { ...next, notebook: '' };
     case 'turn.submitted':
       return { ...next, turns: next.turns + 1 };
     case 'approval.requested':
+    case 'input.requested':
       return { ...next, open_approvals: next.open_approvals + 1 };
     case 'approval.resolved':
+    case 'input.answered':
       return { ...next, open_approvals: Math.max(0, next.open_approvals - 1) };
     default:
       return next;

@@ -25,6 +25,7 @@ function summary(id: string, given: Partial<SessionSummary> = {}): SessionSummar
     open_approvals: 0,
     turns: 0,
     parent: null,
+    notebook: '',
     ...given
   };
 }
