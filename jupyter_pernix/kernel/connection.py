@@ -14,6 +14,17 @@ from jupyter_client.session import Session
 
 from ..records import JSON
 from .bundles import scrub
+from .sidechannel import SideChannel
+
+_ASIDES = {
+    "kernel_info_request",
+    "comm_info_request",
+    "complete_request",
+    "inspect_request",
+    "is_complete_request",
+    "history_request",
+}
+"""Requests that put nothing out themselves; what claims to be theirs was printed by a thread that a cell has started."""
 
 _YIELD_EVERY = 50
 """Messages after which other tasks get a turn."""
@@ -36,22 +47,44 @@ def new_context() -> zmq.asyncio.Context:
     return context
 
 
+def _new_client(manager: KernelManager, context: zmq.asyncio.Context) -> AsyncKernelClient:
+    """Two clients that share a session id take each other's replies, so each has its own."""
+    session = Session(key=manager.session.key, signature_scheme=manager.session.signature_scheme)
+    return AsyncKernelClient(
+        **{**manager.get_connection_info(session=True), "session": session, "context": context, "parent": manager}
+    )
+
+
 class Connection:
-    """Shell and IOPub of one kernel. Two clients that share a session id take each other's replies, so each has its own."""
+    """Shell and IOPub of one kernel, and what they tell of the code that runs there for whoever."""
 
     def __init__(self, manager: KernelManager, context: zmq.asyncio.Context) -> None:
-        session = Session(key=manager.session.key, signature_scheme=manager.session.signature_scheme)
-        self._client = AsyncKernelClient(
-            **{**manager.get_connection_info(session=True), "session": session, "context": context, "parent": manager}
-        )
+        self._manager, self._context = manager, context
+        self._client = _new_client(manager, context)
         self._client.start_channels(stdin=False, hb=False, control=False)
+        self._side: SideChannel | None = None
         self.closed = False
+        self.busy = False
+        """Code runs, as far as IOPub was read."""
+        self.cell: JSON | None = None
+        """The header of the request to run code that the kernel took up last, whoever's it is."""
 
     def close(self) -> None:
         if not self.closed:
             self.closed = True
             self._client.shell_channel.stop()
             self._client.iopub_channel.stop()
+            if self._side is not None:
+                self._side.close()
+
+    @property
+    def side(self) -> SideChannel:
+        """For questions beside the code that runs."""
+        if self._side is None:
+            client = _new_client(self._manager, self._context)
+            client.start_channels(iopub=False, stdin=False, hb=False, control=True)
+            self._side = SideChannel(client)
+        return self._side
 
     def send_code(self, code: str, expressions: dict[str, str] | None = None) -> str:
         """Returns the id of the request. An error in it leaves the requests of other clients alone. The values of
@@ -124,11 +157,27 @@ class Connection:
             return Message(type="unreadable", parent_id="", content={})
         parent: JSON = raw.get("parent_header") or {}
         content = raw.get("content")
-        return Message(
-            type=str(raw.get("msg_type") or raw["header"]["msg_type"]),
-            parent_id=str(parent.get("msg_id", "")),
+        kind = str(raw.get("msg_type") or raw["header"]["msg_type"])
+        aside = kind != "status" and self._is_aside(parent) and channel == "iopub"
+        message = Message(
+            type=kind,
+            parent_id=str((self.cell or {} if aside else parent).get("msg_id", "")),
             content=cast(JSON, content) if isinstance(content, dict) else {},
         )
+        if message.type in ("status", "execute_input"):
+            self._notice(message, parent)
+        return message
+
+    def _is_aside(self, parent: JSON) -> bool:
+        side = self._side
+        return parent.get("msg_type") in _ASIDES or (side is not None and parent.get("msg_id") in side.asked)
+
+    def _notice(self, message: Message, parent: JSON) -> None:
+        """Whether code runs. A silent request and one in a subshell is no cell: threads do not print for it."""
+        if message.type == "execute_input":
+            self.cell, self.busy = parent, True
+        elif self.cell is not None and message.parent_id == self.cell.get("msg_id"):
+            self.busy = message.content.get("execution_state") == "busy"
 
     def _socket(self, channel: Literal["shell", "iopub"]) -> zmq.asyncio.Socket:
         chosen = self._client.shell_channel if channel == "shell" else self._client.iopub_channel

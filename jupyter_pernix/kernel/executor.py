@@ -18,7 +18,7 @@ import zmq.asyncio
 from ..errors import KernelDied, KernelError
 from ..ids import ExecutionId
 from ..ports import AskInput, OutputSink
-from ..records import ExecutionResult, OutputOp, Place
+from ..records import JSON, ExecutionResult, OutputOp, Place
 from .bundles import Caps
 from .connection import Connection, Message
 from .execution import BELOW_PYTHON, EXIT_CODE, SHELL_LINE, Execution
@@ -137,6 +137,23 @@ class KernelExecutor:
             execution.interrupter = execution.interrupter or "request"
             await self._process.interrupt()
             self._connection.ask_info()
+
+    @property
+    def busy(self) -> bool:
+        """Code runs in the kernel, for us or, if it is an attached one, for somebody else."""
+        return self._running is not None or (self._connection is not None and self._connection.busy)
+
+    async def inspect_expression(self, expression: str, *, deadline: float = 5.0) -> JSON:
+        """The value of a Python ``expression`` that is a ``str`` of a JSON object, parsed; evaluated in the user's namespace,
+        beside running code where the kernel has subshells. Nothing is counted, shown or kept of it.
+
+        :raises KernelError: if there is no kernel, no answer within ``deadline`` seconds, an error, or the kernel is busy and has
+            no subshells
+        """
+        connection = self._connection
+        if self._closed or connection is None or not await self._process.is_alive():
+            raise KernelError("there is no running kernel to look into")
+        return await connection.side.evaluate(expression, busy=self.busy, cell=connection.cell, deadline=deadline)
 
     async def attend(self) -> None:
         """Pass late outputs on while nothing runs; for a task of the owner. Without it they wait for the next execution."""
