@@ -139,7 +139,8 @@ def _read_processes(nvml: Any, handle: Any, problems: list[str]) -> list[GpuProc
     """Those that hold most come first. One that computes and draws is told once."""
     found: dict[int, GpuProcess] = {}
     for question in (nvml.nvmlDeviceGetComputeRunningProcesses, nvml.nvmlDeviceGetGraphicsRunningProcesses):
-        for process in _ask(nvml, lambda question=question: question(handle), problems) or []:
+        told: list[Any] = _ask(nvml, lambda question=question: question(handle), problems) or []
+        for process in told:
             pid = int(process.pid)
             used = None if process.usedGpuMemory is None else int(process.usedGpuMemory)
             before = found.get(pid)
