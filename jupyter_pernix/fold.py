@@ -1,32 +1,18 @@
 """What is: a session's log folded into a ``SessionView``. Pure; the TypeScript twin is ``labextension/src/model/reduce.ts``.
 
 Rule: an event whose ``seq`` is not above ``last_seq`` changes nothing, so a reader may reconnect with any ``after``. An event
-that refers to something unknown changes nothing else but ``last_seq``.
+that refers to something unknown changes nothing else but ``last_seq``. What belongs to a tool call is folded in ``fold_calls.py``.
 """
 
 from collections.abc import Iterable
 
 from .events import (
-    ApprovalRequested,
-    ApprovalResolved,
-    CellChanged,
-    CellChangeRefused,
-    CellChangeRequested,
-    CellChangeResolved,
     ContextCompacted,
     Event,
-    ExecutionFinished,
-    ExecutionMirrored,
-    ExecutionOutput,
-    ExecutionStarted,
-    FileChanged,
-    InputAnswered,
-    InputRequested,
     InstructionsRead,
     KernelRestarted,
     MessageCompleted,
     PlanUpdated,
-    PolicyDecided,
     ProblemNoticed,
     SessionArchived,
     SessionAttached,
@@ -41,9 +27,7 @@ from .events import (
     StepStarted,
     Stored,
     ThoughtCompleted,
-    ToolCallFinished,
     ToolCallRequested,
-    ToolCallStarted,
     TurnContextAdded,
     TurnEdited,
     TurnFinished,
@@ -51,12 +35,10 @@ from .events import (
     TurnStarted,
     TurnSubmitted,
     Unknown,
-    WorkerReported,
-    WorkerSpawned,
 )
+from .fold_calls import Calls, InCall, apply_output
 from .ids import CallId, ChangeId, ExecutionId, SessionId, StepId, TurnId
 from .records import (
-    JSON,
     ApprovalView,
     CallView,
     CellChangeView,
@@ -65,7 +47,6 @@ from .records import (
     MessageView,
     NotebookView,
     NoticeView,
-    OutputOp,
     ProblemView,
     SessionState,
     SessionView,
@@ -74,22 +55,9 @@ from .records import (
     TurnView,
     Usage,
     Waiting,
-    WorkerView,
 )
 
-
-def apply_output(outputs: list[JSON], op: OutputOp | ExecutionOutput) -> None:
-    """Carry out one step on a list of nbformat outputs, in place; a step that does not fit the list changes nothing."""
-    if op.op == "clear":
-        outputs.clear()
-    elif op.op == "append" and op.output is not None:
-        outputs.append(dict(op.output))
-    elif 0 <= op.index < len(outputs):
-        if op.op == "replace" and op.output is not None:
-            outputs[op.index] = dict(op.output)
-        elif op.op == "extend":
-            output = outputs[op.index]
-            output["text"] = str(output.get("text", "")) + op.text
+__all__ = ["SessionFold", "apply_output", "total"]
 
 
 def _plus(one: int | None, two: int | None) -> int | None:
@@ -111,10 +79,8 @@ class SessionFold:
     def __init__(self, session_id: SessionId) -> None:
         self.view = SessionView(session_id=session_id)
         self._turns: dict[TurnId, TurnView] = {}
-        self._calls: dict[CallId, CallView] = {}
-        self._executions: dict[ExecutionId, ExecutionView] = {}
         self._steps: dict[StepId, StepView] = {}
-        self._changes: dict[ChangeId, CellChangeView] = {}
+        self._calls = Calls()
 
     @classmethod
     def of(cls, session_id: SessionId, log: Iterable[Stored]) -> "SessionFold":
@@ -127,29 +93,29 @@ class SessionFold:
         return self._turns.get(turn_id)
 
     def call(self, call_id: CallId) -> CallView | None:
-        return self._calls.get(call_id)
+        return self._calls.calls.get(call_id)
 
     def change(self, change_id: ChangeId) -> CellChangeView | None:
-        return self._changes.get(change_id)
+        return self._calls.changes.get(change_id)
 
     def changes(self) -> list[CellChangeView]:
         """Of cells, oldest first."""
-        return list(self._changes.values())
+        return list(self._calls.changes.values())
 
     def execution(self, execution_id: ExecutionId) -> ExecutionView | None:
-        return self._executions.get(execution_id)
+        return self._calls.executions.get(execution_id)
 
     def executions(self) -> list[ExecutionView]:
         """Oldest first."""
-        return list(self._executions.values())
+        return list(self._calls.executions.values())
 
     def open_inputs(self) -> list[InputView]:
         """Lines that running code waits for."""
-        return [each for execution in self._executions.values() for each in execution.inputs if not each.by]
+        return [each for execution in self.executions() for each in execution.inputs if not each.by]
 
     def open_approvals(self) -> list[ApprovalView]:
         """Questions without an answer, oldest first."""
-        approvals = [call.approval for call in self._calls.values() if call.approval is not None]
+        approvals = [call.approval for call in self._calls.calls.values() if call.approval is not None]
         return [approval for approval in approvals if approval.choice is None]
 
     def add(self, stored: Stored) -> None:
@@ -157,6 +123,9 @@ class SessionFold:
             return
         self.view.last_seq = stored.seq
         event = stored.event
+        if isinstance(event, InCall):
+            self._calls.add(stored, event)
+            return
         match event:
             case Unknown():
                 pass
@@ -182,18 +151,6 @@ class SessionFold:
                 self._step(stored, event)
             case ContextCompacted():
                 self._compacted(event)
-            case ToolCallStarted() | ToolCallFinished() | PolicyDecided() | FileChanged():
-                self._call(stored, event)
-            case WorkerSpawned() | WorkerReported():
-                self._worker(event)
-            case ApprovalRequested() | ApprovalResolved():
-                self._approval(stored, event)
-            case ExecutionStarted() | ExecutionOutput() | ExecutionFinished() | ExecutionMirrored():
-                self._execution(event)
-            case InputRequested() | InputAnswered():
-                self._input(stored, event)
-            case CellChangeRequested() | CellChanged() | CellChangeRefused() | CellChangeResolved():
-                self._cell(event)
             case _:
                 turn = self._turns.get(event.turn_id)
                 if turn is not None:
@@ -270,18 +227,7 @@ class SessionFold:
             case ThoughtCompleted():
                 turn.items.append(ThoughtView(step_id=event.step_id, text=event.text))
             case ToolCallRequested():
-                call = CallView(
-                    call_id=event.call_id,
-                    step_id=event.step_id,
-                    tool=event.tool,
-                    kind=event.kind,
-                    title=event.title,
-                    arguments=event.arguments,
-                    status="pending",
-                    requested_at=stored.recorded_at,
-                )
-                self._calls[event.call_id] = call
-                turn.items.append(call)
+                turn.items.append(self._calls.begin(stored, event))
             case _:
                 raise AssertionError(event)
 
@@ -348,121 +294,3 @@ class SessionFold:
         if turn is not None:
             text = f"The conversation was made shorter: {event.tokens_before:,} → {event.tokens_after:,} tokens."
             turn.items.append(NoticeView(kind="compaction", text=text, hint=event.dropped))
-
-    def _worker(self, event: WorkerSpawned | WorkerReported) -> None:
-        call = self._calls.get(event.call_id)
-        if call is None:
-            return
-        match event:
-            case WorkerSpawned():
-                call.worker = WorkerView(worker_id=event.worker_id, title=event.title)
-            case WorkerReported():
-                if call.worker is not None and call.worker.worker_id == event.worker_id:
-                    call.worker.code, call.worker.answer = event.code, event.answer
-                    call.worker.spent = event.spent
-
-    def _call(self, stored: Stored, event: ToolCallStarted | ToolCallFinished | PolicyDecided | FileChanged) -> None:
-        call = self._calls.get(event.call_id)
-        if call is None:
-            return
-        match event:
-            case ToolCallStarted():
-                call.status, call.started_at = "in_progress", stored.recorded_at
-            case ToolCallFinished():
-                call.status, call.result, call.duration = event.status, event.result, event.duration
-                call.side_file, call.pictures = event.side_file, list(event.pictures)
-            case PolicyDecided():
-                call.verdict, call.rule = event.verdict, event.rule
-            case FileChanged():
-                call.files.append(event.change)
-
-    def _approval(self, stored: Stored, event: ApprovalRequested | ApprovalResolved) -> None:
-        call = self._calls.get(event.call_id)
-        if call is None:
-            return
-        match event:
-            case ApprovalRequested():
-                call.approval = ApprovalView(
-                    approval_id=event.approval_id,
-                    session_id=event.session_id,
-                    turn_id=event.turn_id,
-                    call_id=event.call_id,
-                    question=event.question,
-                    detail=event.detail,
-                    choices=event.choices,
-                    requested_at=stored.recorded_at,
-                )
-            case ApprovalResolved():
-                approval = call.approval
-                if approval is not None and approval.approval_id == event.approval_id:
-                    approval.choice, approval.text, approval.by = event.choice, event.text, event.by
-                    approval.resolved_at = stored.recorded_at
-
-    def _input(self, stored: Stored, event: InputRequested | InputAnswered) -> None:
-        execution = self._executions.get(event.execution_id)
-        if execution is None:
-            return
-        if isinstance(event, InputRequested):
-            execution.inputs.append(
-                InputView(
-                    input_id=event.input_id,
-                    prompt=event.prompt,
-                    password=event.password,
-                    requested_at=stored.recorded_at,
-                )
-            )
-            return
-        for each in execution.inputs:
-            if each.input_id == event.input_id:
-                each.text, each.by = event.text, event.by
-                each.answered_at = stored.recorded_at
-
-    def _cell(self, event: CellChangeRequested | CellChanged | CellChangeRefused | CellChangeResolved) -> None:
-        if isinstance(event, CellChangeRequested):
-            call = self._calls.get(event.call_id)
-            if call is not None:
-                view = CellChangeView(change=event.change, turn_id=event.turn_id)
-                self._changes[event.change.change_id] = view
-                call.cells.append(view)
-            return
-        view = self._changes.get(event.change_id)
-        if view is None:
-            return
-        match event:
-            case CellChanged():
-                view.status, view.owner = "made", event.owner
-            case CellChangeRefused():
-                view.status, view.detail = "refused", event.reason
-            case CellChangeResolved():
-                view.status = "kept" if event.decision == "keep" else "undone"
-                view.detail = event.detail
-
-    def _execution(self, event: ExecutionStarted | ExecutionOutput | ExecutionFinished | ExecutionMirrored) -> None:
-        if isinstance(event, ExecutionStarted):
-            call = self._calls.get(event.call_id)
-            if call is not None:
-                if call.execution is not None:
-                    call.earlier.append(call.execution)
-                call.execution = ExecutionView(
-                    execution_id=event.execution_id,
-                    place=event.place,
-                    kernel_name=event.kernel_name,
-                    code=event.code,
-                    notebook=event.notebook,
-                    cell_id=event.cell_id,
-                    trusted=event.trusted,
-                )
-                self._executions[event.execution_id] = call.execution
-            return
-        execution = self._executions.get(event.execution_id)
-        if execution is None:
-            return
-        if isinstance(event, ExecutionOutput):
-            apply_output(execution.outputs, event)
-            return
-        if isinstance(event, ExecutionMirrored):
-            execution.mirrored = True
-            return
-        execution.status, execution.execution_count = event.status, event.execution_count
-        execution.ename, execution.evalue = event.ename, event.evalue
-        execution.detail, execution.duration = event.detail, event.duration

@@ -13,7 +13,19 @@ PACKAGE = Path(__file__).parents[1] / "jupyter_pernix"
 NAME = PACKAGE.name
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-VOCABULARY = {"ids", "errors", "records", "events", "fold", "cells", "ports", "config", "settings", "livetext"}
+VOCABULARY = {
+    "ids",
+    "errors",
+    "records",
+    "events",
+    "fold",
+    "fold_calls",
+    "cells",
+    "ports",
+    "config",
+    "settings",
+    "livetext",
+}
 CLIENT = {"client", "headless"}
 PURE_OUTPUTS = {"outputs", "bundles", "overflow", "terminal", "markdown"}
 STDLIB = set(sys.stdlib_module_names)
