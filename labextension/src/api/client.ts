@@ -3,19 +3,30 @@ import { send, type Transport } from './transport';
 import type {
   ApprovalAnswer,
   ApprovalView,
+  CellChangeView,
+  ChangesDecide,
   Discovery,
   EndpointCreate,
   EndpointInfo,
+  ExecutionView,
+  InputAnswer,
+  InputView,
   LocalModel,
   LocalStart,
   LocalStatus,
+  NotebookAttach,
+  PageAnswer,
+  PageState,
+  RecordImport,
   SessionCreate,
   SessionPatch,
   SessionSummary,
   SessionView,
   TurnAccepted,
   TurnCreate,
-  TurnPatch
+  TurnPatch,
+  Variables,
+  Variable
 } from './types.gen';
 
 export interface ServerInfo {
@@ -86,6 +97,59 @@ export class Client {
 
   answer(approvalId: string, body: ApprovalAnswer): Promise<ApprovalView> {
     return this._json('POST', `approvals/${at(approvalId)}`, 200, body);
+  }
+
+  answerInput(inputId: string, body: InputAnswer): Promise<InputView> {
+    return this._json('POST', `inputs/${at(inputId)}`, 200, body);
+  }
+
+  /** Let the session work in an open notebook and its kernel. */
+  attach(id: string, body: NotebookAttach): Promise<SessionSummary> {
+    return this._json('POST', `sessions/${at(id)}/notebook`, 200, body);
+  }
+
+  detach(id: string): Promise<SessionSummary> {
+    return this._json('DELETE', `sessions/${at(id)}/notebook`, 200);
+  }
+
+  variables(id: string): Promise<Variables> {
+    return this._json('GET', `sessions/${at(id)}/variables`, 200);
+  }
+
+  variable(id: string, name: string): Promise<Variable> {
+    return this._json('GET', `sessions/${at(id)}/variables/${at(name)}`, 200);
+  }
+
+  /** Changes of a notebook's cells that nobody has decided about, whichever session made them. */
+  notebookChanges(path: string): Promise<CellChangeView[]> {
+    return this._json('GET', `notebooks/changes?path=${at(path)}`, 200);
+  }
+
+  /** What runs in a notebook's cells, or has run and does not stand there yet. */
+  notebookExecutions(path: string): Promise<ExecutionView[]> {
+    return this._json('GET', `notebooks/executions?path=${at(path)}`, 200);
+  }
+
+  decideChange(changeId: string, body: ChangesDecide): Promise<CellChangeView> {
+    return this._json('POST', `changes/${at(changeId)}`, 200, body);
+  }
+
+  /** Keep or undo all changes of a turn that are open. */
+  decideChanges(id: string, turnId: string, body: ChangesDecide): Promise<CellChangeView[]> {
+    return this._json('POST', `sessions/${at(id)}/turns/${at(turnId)}/changes`, 200, body);
+  }
+
+  async putPage(body: PageState): Promise<void> {
+    await send(this._transport, 'PUT', `pages/${at(body.page_id)}`, 204, body);
+  }
+
+  /** 409: the server waits no longer. */
+  async answerPage(pageId: string, body: PageAnswer): Promise<void> {
+    await send(this._transport, 'POST', `pages/${at(pageId)}/answers`, 204, body);
+  }
+
+  importRecord(body: RecordImport): Promise<SessionSummary> {
+    return this._json('POST', 'records/import', 201, body);
   }
 
   endpoints(): Promise<EndpointList> {

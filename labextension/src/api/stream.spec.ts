@@ -124,3 +124,14 @@ it('deltas are passed on', async () => {
   (await server.connection(0)).enqueue(wire('delta', body));
   expect(await delta).toEqual(body);
 });
+
+it('what the server asks a page to do is no event of a session', async () => {
+  const stored: unknown[] = [];
+  stream.stored.connect((_, event) => stored.push(event));
+  const asked = new Promise(resolve => stream.page.connect((_, value) => resolve(value)));
+  const body = { type: 'page.requested', session_id: 's', page_id: 'p', request_id: 'r', op: 'read' };
+  stream.start(0);
+  (await server.connection(0)).enqueue(wire('page', body));
+  expect(await asked).toEqual(body);
+  expect(stored).toEqual([]);
+});

@@ -4,7 +4,7 @@ import { Signal, type ISignal } from '@lumino/signaling';
 import type { AnyStored } from '../model/reduce';
 import { SseParser, type SseMessage } from './sse';
 import { send, type Transport } from './transport';
-import type { Delta } from './types.gen';
+import type { Delta, PageRequest } from './types.gen';
 
 /** `lost` since when, and when the next try is due (milliseconds of the page's clock). */
 export type Connection =
@@ -36,6 +36,11 @@ export class EventStream implements IDisposable {
 
   get delta(): ISignal<this, Delta> {
     return this._delta;
+  }
+
+  /** Something that the server asks a page to do; other pages leave it alone. */
+  get page(): ISignal<this, PageRequest> {
+    return this._page;
   }
 
   get connectionChanged(): ISignal<this, Connection> {
@@ -151,6 +156,11 @@ export class EventStream implements IDisposable {
         this._delta.emit(delta);
         break;
       }
+      case 'page': {
+        const request: PageRequest = JSON.parse(message.data);
+        this._page.emit(request);
+        break;
+      }
       case 'hello': {
         const { last_seq: last }: { last_seq: number } = JSON.parse(message.data);
         if (last < this._after) {
@@ -183,6 +193,7 @@ export class EventStream implements IDisposable {
   private readonly _now: () => number;
   private readonly _stored = new Signal<this, AnyStored>(this);
   private readonly _delta = new Signal<this, Delta>(this);
+  private readonly _page = new Signal<this, PageRequest>(this);
   private readonly _connectionChanged = new Signal<this, Connection>(this);
   private readonly _reset = new Signal<this, void>(this);
   private _after = 0;

@@ -1,6 +1,13 @@
 import type { Client } from '../api/client';
 import { asTrouble, type Trouble } from '../api/transport';
-import type { ApprovalChoice, SessionPatch, SessionView, TurnView } from '../api/types.gen';
+import type {
+  ApprovalChoice,
+  ChangeDecision,
+  Mention,
+  SessionPatch,
+  SessionView,
+  TurnView
+} from '../api/types.gen';
 import { Observable } from './observable';
 import { emptyView, reduce, reduceAll, type AnyStored } from './reduce';
 
@@ -67,8 +74,8 @@ export class SessionModel extends Observable {
   }
 
   /** True when the message is safe on the server; otherwise `trouble` says why not. */
-  send(text: string): Promise<boolean> {
-    return this._try(() => this._client.submitTurn(this.sessionId, { text, origin: 'panel' }));
+  send(text: string, mentions: Mention[] = []): Promise<boolean> {
+    return this._try(() => this._client.submitTurn(this.sessionId, { text, origin: 'panel', mentions }));
   }
 
   /** Stop the running turn, or a compaction between turns; without either there is nothing to do. */
@@ -117,6 +124,24 @@ export class SessionModel extends Observable {
 
   answer(approvalId: string, choice: ApprovalChoice, text: string): Promise<boolean> {
     return this._try(() => this._client.answer(approvalId, { choice, text }));
+  }
+
+  /** What running code asked for; `null`: the user will not answer. */
+  answerInput(inputId: string, text: string | null): Promise<boolean> {
+    return this._try(() => this._client.answerInput(inputId, { text }));
+  }
+
+  decideChange(changeId: string, decision: ChangeDecision): Promise<boolean> {
+    return this._try(() => this._client.decideChange(changeId, { decision }));
+  }
+
+  /** All open changes of a turn. */
+  decideChanges(turnId: string, decision: ChangeDecision): Promise<boolean> {
+    return this._try(() => this._client.decideChanges(this.sessionId, turnId, { decision }));
+  }
+
+  detach(): Promise<boolean> {
+    return this._try(() => this._client.detach(this.sessionId));
   }
 
   configure(patch: SessionPatch): Promise<boolean> {

@@ -40,6 +40,11 @@ export class SessionsModel extends Observable {
     return this._trouble;
   }
 
+  /** The one stream of this tab. */
+  get stream(): EventStream {
+    return this._stream;
+  }
+
   get connection(): Connection {
     return this._stream.connection;
   }
