@@ -33,7 +33,7 @@ STDLIB = set(sys.stdlib_module_names)
 THIRD_PARTY: dict[str, set[str]] = {
     "vocabulary": {"msgspec"},
     "agent": {"msgspec", "anyio", "httpx", "openai", "jsonschema"},
-    "kernel": {"msgspec", "anyio", "jupyter_client", "jupyter_core", "nbformat", "traitlets", "zmq"},
+    "kernel": {"msgspec", "anyio", "jupyter_client", "jupyter_core", "nbformat", "papermill", "traitlets", "zmq"},
     "kernel.outputs": {"msgspec"},
     "client": {"jupyter_core"},
     "kernel.ipython": {"IPython", "msgspec", "traitlets"},
