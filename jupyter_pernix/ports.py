@@ -29,6 +29,18 @@ AskInput = Callable[[str, bool], Awaitable[str | None]]
 """Prompt, and whether the answer is a password → the line that the user typed; ``None``: they will not answer."""
 
 
+class Surroundings(NamedTuple):
+    """In what a kernel's code runs. ``cwd`` and ``interpreter`` are absolute paths, "" if unknown; ``packages``: the best known ones
+    that are installed, name → version."""
+
+    kernel_name: str
+    language: str
+    version: str
+    interpreter: str
+    cwd: str
+    packages: dict[str, str]
+
+
 class Executor(Protocol):
     """One kernel that runs code for one session."""
 
@@ -65,6 +77,13 @@ class Executor(Protocol):
         of the values' own classes.
 
         :raises KernelError: if it cannot be told (no kernel, a language that is not known, a busy kernel without subshells)
+        """
+        ...
+
+    async def surroundings(self) -> Surroundings:
+        """In what its code runs; found without running code of the user's.
+
+        :raises KernelError: as ``variables``
         """
         ...
 
@@ -202,6 +221,10 @@ class TurnHost(Protocol):
 
         :raises KernelError: if it cannot be had
         """
+        ...
+
+    async def running_executor(self) -> Executor | None:
+        """The session's kernel if it is there already, be it its own or that of its notebook; none is started."""
         ...
 
     async def ask_input(self, execution_id: ExecutionId, prompt: str, password: bool) -> str | None:

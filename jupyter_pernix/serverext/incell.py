@@ -10,7 +10,7 @@ import anyio
 
 from ..errors import Conflict, KernelError, NotFound
 from ..ids import ExecutionId, SessionId
-from ..ports import AskInput, OutputSink
+from ..ports import AskInput, OutputSink, Surroundings
 from ..records import ExecutionResult, OutputOp, Place, Variables
 
 _WATCH_SECONDS = 1.0
@@ -144,6 +144,9 @@ class InCellExecutor:
 
     async def variables(self, names: Sequence[str] | None = None) -> Variables:
         raise KernelError("the kernel is busy with the cell that asked; its variables cannot be looked at from here")
+
+    async def surroundings(self) -> Surroundings:
+        raise KernelError("the kernel is busy with the cell that asked")
 
     async def interrupt(self) -> None:
         """The user interrupts the cell; the server has no other way to."""

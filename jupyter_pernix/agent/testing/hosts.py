@@ -120,6 +120,8 @@ class MemoryHost:
         self.fake_executor = executor or FakeExecutor()
         self.lines: list[str | None] = []
         """What the user types when running code asks for a line; without one left, nobody answers."""
+        self.has_kernel = False
+        """The kernel has been started."""
         self._side = side
         self._answers = list(answers)
         self.can_ask = bool(answers) if can_ask is None else can_ask
@@ -253,7 +255,11 @@ class MemoryHost:
         return text
 
     async def executor(self) -> FakeExecutor:
+        self.has_kernel = True
         return self.fake_executor
+
+    async def running_executor(self) -> FakeExecutor | None:
+        return self.fake_executor if self.has_kernel else None
 
     def side_file(self, name: str) -> tuple[Path, str]:
         return self._side / name, f"side/{name}"

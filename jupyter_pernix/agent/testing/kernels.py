@@ -10,7 +10,7 @@ from ...errors import KernelError
 from ...ids import (
     ExecutionId,
 )
-from ...ports import AskInput, OutputSink
+from ...ports import AskInput, OutputSink, Surroundings
 from ...records import (
     JSON,
     ExecutionResult,
@@ -55,6 +55,7 @@ class FakeExecutor:
         self.typed: list[str | None] = []
         """What was answered to the lines that were asked for."""
         self.has: list[Variable] = []
+        self.stands_in = Surroundings("python3", "python", "3.11.7", "/usr/bin/python3", "", {})
         self.interrupts = 0
         self.running = anyio.Event()
         """Set once an execution that ``waits`` has sent its outputs."""
@@ -89,6 +90,9 @@ class FakeExecutor:
         return Variables(
             kernel_name=self.kernel_name, language=self.language, busy=False, total=len(self.has), variables=found
         )
+
+    async def surroundings(self) -> Surroundings:
+        return self.stands_in
 
     async def interrupt(self) -> None:
         self.interrupts += 1
