@@ -181,6 +181,9 @@ class Host:
     async def executor(self) -> Executor:
         return await self._parts.kernel.executor()
 
+    async def running_executor(self) -> Executor | None:
+        return await self._parts.kernel.running()
+
     def side_file(self, name: str) -> tuple[Path, str]:
         """The second is the path below ``/pernix/api/``."""
         return self._parts.kernel.side_file(name)

@@ -50,6 +50,14 @@ class SessionKernel:
             self._executor_for = wanted
             return self._executor
 
+    async def running(self) -> Executor | None:
+        """The kernel if there is one without starting it."""
+        view = (await self._log.fold()).view
+        if view.place != "own":
+            return await self.executor()
+        wanted = view.kernel_name or self._log.around.settings.kernel_name
+        return self._executor if self._executor_for.split(" ")[-1] == wanted else None
+
     async def release(self) -> None:
         """Shut down the session's kernel, if it has one."""
         async with self._lock:
