@@ -34,7 +34,7 @@ _SEARCHED = 4_000
 _MOST_ITEMS = 6
 DEEPEST = 2
 
-_type_fields: dict[str, Any] = {**type.__dict__}
+_type_fields: dict[str, Any] = {**vars(type)}
 _module_of: Callable[[type], Any] = _type_fields["__module__"].__get__
 _qualname_of: Callable[[type], Any] = _type_fields["__qualname__"].__get__
 mro_of: Callable[[type], Any] = _type_fields["__mro__"].__get__

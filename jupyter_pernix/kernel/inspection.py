@@ -6,7 +6,8 @@ still runs, and it would remember the question as the last cell; so the question
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, cast
@@ -14,6 +15,7 @@ from typing import Any, cast
 import msgspec
 
 from ..errors import KernelError
+from ..ports import Surroundings
 from ..records import JSON, Variable
 
 MOST = 200
@@ -50,11 +52,34 @@ shield()
 _RUN = "(lambda: 0).__globals__['__builtins__'].__dict__['exec']"
 
 
+class _Surroundings(msgspec.Struct, frozen=True):
+    version: str
+    interpreter: str
+    cwd: str
+    packages: dict[str, str]
+
+
 @cache
 def _script() -> str:
     folder = files("jupyter_pernix.kernel")
     texts = [_NOT_SENT.sub("", folder.joinpath(name).read_text(encoding="utf-8")) for name in _PARTS]
     return "\n".join([_FUTURE, *texts])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspection:
+    """How kernels of one language are asked. ``before`` is run silently before the expressions."""
+
+    variables: Callable[[Sequence[str] | None], str]
+    surroundings: Callable[[], str]
+    before: str
+
+
+def of(language: str) -> Inspection:
+    """:raises KernelError: if kernels of this language cannot be looked into"""
+    if language != "python":
+        raise KernelError(f"variables of a kernel for {language} cannot be looked at; run code that shows them")
+    return Inspection(variables=variables_expression, surroundings=surroundings_expression, before=SHIELD)
 
 
 def variables_expression(names: Sequence[str] | None) -> str:
@@ -95,6 +120,15 @@ def read_variables(answer: JSON) -> tuple[int, list[Variable]]:
         return total, [_variable(told) for told in cast(list[Any], answer["variables"])]
     except (KeyError, TypeError, msgspec.ValidationError) as exc:
         raise KernelError("the kernel told its variables in a way that cannot be read") from exc
+
+
+def read_surroundings(answer: JSON, *, language: str, kernel_name: str) -> Surroundings:
+    """:raises KernelError: if this is no answer to ``surroundings_expression``"""
+    try:
+        told = msgspec.convert(answer, _Surroundings)
+    except msgspec.ValidationError as exc:
+        raise KernelError("the kernel told its surroundings in a way that cannot be read") from exc
+    return Surroundings(kernel_name, language, told.version, told.interpreter, told.cwd, told.packages)
 
 
 def _variable(told: JSON) -> Variable:

@@ -50,20 +50,23 @@ class SideChannel:
             self._client.shell_channel.stop()
             self._client.control_channel.stop()
 
-    async def evaluate(self, expression: str, *, busy: bool, cell: JSON | None, deadline: float) -> JSON:
+    async def evaluate(
+        self, expression: str, *, busy: bool, cell: JSON | None, deadline: float, before: str = "", asks: bool = False
+    ) -> JSON:
         """What the Python ``expression`` is, whose value must be a ``str`` of a JSON object. ``busy``: code runs in the kernel now.
-        ``cell``: the header of the cell that the kernel took up last.
+        ``cell``: the header of the cell that the kernel took up last. ``before``: code to be run silently before. ``asks``: the code
+        that runs now may ask for lines; ipykernel holds that for all of its threads at once, so the question must not change it.
 
         :raises KernelError: if there is no answer in ``deadline`` seconds, or none can be had while code runs, or it is an error
         """
         async with self._lock:
             with anyio.move_on_after(deadline):
-                return await self._evaluate(expression, busy, cell)
+                return await self._evaluate(expression, busy, cell, before, asks)
         raise KernelError(
             f"the kernel did not answer within {deadline:g} s; it is busy in code that lets nothing else run"
         )
 
-    async def _evaluate(self, expression: str, busy: bool, cell: JSON | None) -> JSON:
+    async def _evaluate(self, expression: str, busy: bool, cell: JSON | None, before: str, asks: bool) -> JSON:
         subshell = await self._open_subshell()
         if subshell is None and busy:
             raise KernelError("the kernel is busy, and of a kind that cannot be looked into while code runs")
@@ -71,11 +74,11 @@ class SideChannel:
             header = repr(json.loads(json.dumps(cell, default=str)))
             expression = _UNDISTURBED.format(header=header, expression=expression)
         content = {
-            "code": "",
+            "code": before,
             "silent": True,
             "store_history": False,
             "user_expressions": {"it": expression},
-            "allow_stdin": False,
+            "allow_stdin": asks,
             "stop_on_error": False,
         }
         request_id = self._send("shell", "execute_request", content, subshell)
