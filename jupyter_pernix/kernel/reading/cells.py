@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, cast
 
 from ...records import JSON
@@ -115,8 +116,8 @@ def _is_timing(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(text, str) for text in cast(JSON, value).values())
 
 
-_RIGHT = {"name": _is_name, "jupyter": lambda value: isinstance(value, dict)}
-_RIGHT_IN_CODE = {
+_RIGHT: dict[str, Callable[[Any], bool]] = {"name": _is_name, "jupyter": lambda value: isinstance(value, dict)}
+_RIGHT_IN_CODE: dict[str, Callable[[Any], bool]] = {
     "collapsed": lambda value: isinstance(value, bool),
     "scrolled": lambda value: isinstance(value, bool) or value == "auto",
     "execution": _is_timing,

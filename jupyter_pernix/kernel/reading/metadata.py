@@ -1,6 +1,6 @@
 """A notebook's own metadata, mended. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from ...records import JSON
@@ -27,7 +27,7 @@ def mend_metadata(found: Any, notes: Notes, *, display_names: Mapping[str, str])
     return made
 
 
-_RIGHT = {
+_RIGHT: dict[str, Callable[[Any], bool]] = {
     "title": lambda value: isinstance(value, str),
     "authors": lambda value: isinstance(value, list),
     "orig_nbformat": lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 1,

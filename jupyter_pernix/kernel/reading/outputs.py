@@ -38,18 +38,18 @@ def mend_output(output: Any, notes: Notes, cell: int) -> JSON | None:
     if isinstance(kind, str) and kind in _RENAMED and (kind != "update_display_data" or "data" in known):
         notes.add("old_output", f"an output is of the kind {kind!r}: it is read as {_RENAMED[kind]!r}.", cell=cell)
         known, kind = {**known, "output_type": _RENAMED[kind]}, _RENAMED[kind]
-    if kind not in _KEYS:
+    if not isinstance(kind, str) or kind not in _KEYS:
         said = repr(kind)[:40]
         notes.add("unknown_output", f"an output is of a kind that is not known ({said}): it is left out.", cell=cell)
         return None
-    match cast(str, kind):
+    match kind:
         case "stream":
             made = _stream(known, notes, cell)
         case "error":
             made = _error(known, notes, cell)
         case _:
             made = _data(known, notes, cell)
-    extra = [key for key in made if key not in _KEYS[cast(str, kind)]]
+    extra = [key for key in made if key not in _KEYS[kind]]
     if "transient" in extra:
         notes.add("transient", "an output carries 'transient', which belongs to a message: it is left out.", cell=cell)
     named = ", ".join(repr(key[:40]) for key in extra if key != "transient")
@@ -100,7 +100,7 @@ def _data(output: JSON, notes: Notes, cell: int) -> JSON:
     if not isinstance(made.get("data"), dict):
         notes.add("output_data", "an output has no data: it is read as empty.", cell=cell)
         made["data"] = {}
-    made["data"] = mend_bundle(made["data"], notes, cell)
+    made["data"] = mend_bundle(cast(JSON, made["data"]), notes, cell)
     return made
 
 

@@ -60,7 +60,7 @@ class _Reader:
             raw_cells, raw_metadata = upgrade(self._value, major, self._notes)
         before = self._notes.repairs
         metadata = mend_metadata(raw_metadata, self._notes, display_names=self._display_names)
-        metadata_fresh = self._notes.repairs != before or major < 4
+        metadata_fresh = self._notes.repairs != before or "metadata" in self._scanned.odd_members
         cells = self._cells(raw_cells)
         own_ids = self._ids(cells, major, minor)
         parameter_cells(cells, self._notes)

@@ -170,7 +170,7 @@ def refuse_value(value: Any) -> Refusal | None:
     if value is None:
         return Refusal(kind="null", text="The file holds only null, not a notebook.", line=1, column=1, offset=0)
     if not isinstance(value, dict):
-        what = {list: "a list", str: "a text", bool: "a yes or no"}.get(cast(type, type(value)), "a number")
+        what = "a list" if isinstance(value, list) else "a text" if isinstance(value, str) else "a single value"
         return Refusal(kind="not_a_notebook", text=f"The file is JSON, but {what}, not a notebook.", offset=0)
     known = cast(dict[str, Any], value)
     major = known.get("nbformat")

@@ -24,7 +24,7 @@ class Span:
 class Oddities:
     """What is not wrong enough to stop reading. ``duplicates``: keys that one object has twice."""
 
-    duplicates: list[str] = field(default_factory=list)
+    duplicates: list[str] = field(default_factory=list[str])
     constants: int = 0
     long_numbers: int = 0
 
@@ -32,14 +32,14 @@ class Oddities:
 @dataclass(frozen=True, kw_only=True)
 class Scanned:
     """``members``: where the value of each top-level key stands; of a key that is there twice, the last. ``cells``: where each
-    element of the top-level list ``cells`` stands; ``odd_cells``: those with NaN or an infinity in them. ``broken``: where reading
-    stopped, in a text that is not whole."""
+    element of the top-level list ``cells`` stands; ``odd_cells``, ``odd_members``: those with NaN or an infinity in them."""
 
     text: str
     value: Any
     members: dict[str, Span]
     cells: list[Span]
     odd_cells: frozenset[int]
+    odd_members: frozenset[str]
     oddities: Oddities
 
 
@@ -88,6 +88,7 @@ class _Scanner:
         self._cells: list[Any] = []
         self._cell_spans: list[Span] = []
         self._odd_cells: set[int] = set()
+        self._odd_members: set[str] = set()
 
     def whole(self) -> Scanned:
         try:
@@ -111,6 +112,7 @@ class _Scanner:
             members=self._spans,
             cells=self._cell_spans,
             odd_cells=frozenset(self._odd_cells),
+            odd_members=frozenset(self._odd_members),
             oddities=self._odd,
         )
 
@@ -126,11 +128,14 @@ class _Scanner:
             at = self._expect(":", at)
             if key in self._members:
                 self._odd.duplicates.append(key)
+            constants = self._odd.constants
             if key == "cells" and self._text[at : at + 1] == "[":
                 end = self._list(at)
                 self._members[key] = self._cells
             else:
                 self._members[key], end = self._value(at)
+            if self._odd.constants != constants:
+                self._odd_members.add(key)
             self._spans[key] = Span(at, end)
             at = self._skip(end)
             if self._text[at : at + 1] == "}":

@@ -99,7 +99,7 @@ def _output(output: Any) -> Any:
     data |= {key: value for key, value in known.items() if "/" in key}
     if isinstance(data.get("application/json"), str | list):
         data["application/json"] = joined(data["application/json"])
-    metadata = known.get("metadata") if isinstance(known.get("metadata"), dict) else {}
+    metadata: JSON = known["metadata"] if isinstance(known.get("metadata"), dict) else {}
     made: JSON = {"output_type": "display_data", "data": data, "metadata": metadata}
     if kind != "display_data":
         made |= {"output_type": "execute_result", "execution_count": known.get("prompt_number")}
