@@ -33,6 +33,22 @@ _LOG_LIMIT = "4MB"
 _BLOCK_SIZE = "16384"
 """Of a new file; the smallest there is. The log of 400 small steps takes 0.2 MB with it, 0.4 with DuckDB's own 256 KiB."""
 
+_MEMORY = "2GB"
+"""What needs more goes to disk, or fails when it is a query of the user's."""
+
+_CONFIG: "dict[str, str | bool | int | float | list[str]]" = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "threads": 2,
+    "checkpoint_threshold": _LOG_LIMIT,
+    "default_block_size": _BLOCK_SIZE,
+    "memory_limit": _MEMORY,
+    # A query of the user's reads the events and nothing else: no file, no address, no variable of this process.
+    "enable_external_access": "false",
+    "python_enable_replacements": "false",
+    "lock_configuration": "true",
+}
+
 _TRY_AGAIN_SECONDS = 5.0
 
 
@@ -49,16 +65,7 @@ def open_database(path: Path) -> "DuckDBPyConnection":
     try:
         # What is said in sessions is for their user alone.
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        connection = duckdb.connect(
-            str(path),
-            config={
-                "autoinstall_known_extensions": "false",
-                "autoload_known_extensions": "false",
-                "threads": 2,
-                "checkpoint_threshold": _LOG_LIMIT,
-                "default_block_size": _BLOCK_SIZE,
-            },
-        )
+        connection = connect(path)
     except duckdb.IOException as exc:
         if "lock" in str(exc):
             raise StoreLocked(str(path), _holder(str(exc))) from exc
@@ -76,6 +83,16 @@ def open_database(path: Path) -> "DuckDBPyConnection":
         connection.close()
         raise
     return connection
+
+
+def connect(path: Path) -> "DuckDBPyConnection":
+    """A connection to the file; in a process that has it open already, one more, which may be used and closed beside the others.
+
+    :raises duckdb.Error: if it cannot be opened
+    """
+    import duckdb  # ``open_database`` says why here
+
+    return duckdb.connect(str(path), config=_CONFIG)
 
 
 def _unusable(path: Path, exc: Exception) -> StoreError:

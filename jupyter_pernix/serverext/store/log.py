@@ -25,10 +25,11 @@ from ...events import (
     encode_stored,
 )
 from ...ids import ApprovalId, SessionId
-from ...records import SessionState, SessionSummary
+from ...records import SessionState, SessionSummary, SqlQuery, SqlResult
 from . import queries
-from .database import Database
+from .database import Database, connect
 from .recent import Recent, after
+from .sql import SqlReader
 from .views import Summaries
 from .writer import Receipt, Row, Writer
 
@@ -75,6 +76,7 @@ class EventStore:
         self._recent = Recent(database.taken)
         self._summaries = Summaries()
         self._models: dict[SessionId, str] = {}
+        self._sql = SqlReader(lambda: self._read(lambda _: connect(database.path)))
 
     @classmethod
     async def open(cls, path: Path, *, publish: Callable[[list[Stored]], None] = lambda _: None) -> "EventStore":
@@ -214,6 +216,10 @@ class EventStore:
         """The session that a question was asked in, and whether it is answered; ``None``: there is no such question."""
         return await self._read(lambda connection: queries.approval(connection, approval_id))
 
+    async def sql(self, query: SqlQuery) -> SqlResult:
+        """A query of the user's, as ``SqlReader.answer``."""
+        return await self._sql.answer(query)
+
     async def _read(self, query: "Callable[[DuckDBPyConnection], T]", *, fresh: bool = True) -> T:
         answer, _ = await self._read_until(query, fresh=fresh)
         return answer
@@ -249,10 +255,12 @@ class EventStore:
         if self._closed:
             return
         self._closed = True
+        self._sql.stop()
         await self._loop.run_in_executor(None, self._close)
 
     def _close(self) -> None:
         self._writer.close()
+        self._sql.join()
         self._thread.submit(self._database.close).result()
         self._thread.shutdown(wait=True)
 
