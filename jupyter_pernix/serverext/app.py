@@ -102,6 +102,8 @@ class PernixApp(ExtensionApp):
             url=serverapp.connection_url,
             token=serverapp.identity_provider.token,
             kernel_manager=serverapp.kernel_manager,
+            contents_manager=serverapp.contents_manager,
+            session_manager=serverapp.session_manager,
             carry=self.carry,
         )
 

@@ -12,7 +12,7 @@ import msgspec
 from ..errors import ToolFailed
 from ..events import Delta, Event, Stored, TurnFinished
 from ..ids import CallId, SessionId, TurnId
-from ..ports import Executor, WorkerAnswer
+from ..ports import Executor, Notebooks, WorkerAnswer
 from ..records import ApprovalAnswer, ApprovalChoice, Budget, Mode, TerminalCode
 from .pauses import Pauses
 from .questions import Questions
@@ -60,6 +60,7 @@ class Parts:
     record: SessionRecord
     pauses: Pauses
     workers: Workers
+    notebooks: Notebooks
 
 
 class Host:
@@ -183,6 +184,10 @@ class Host:
 
     async def running_executor(self) -> Executor | None:
         return await self._parts.kernel.running()
+
+    @property
+    def notebooks(self) -> Notebooks:
+        return self._parts.notebooks
 
     def side_file(self, name: str) -> tuple[Path, str]:
         """The second is the path below ``/pernix/api/``."""

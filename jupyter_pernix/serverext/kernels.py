@@ -47,11 +47,25 @@ class LazyKernels:
 
         :raises KernelError: if it cannot be had
         """
-        environ = {name: value for name, value in os.environ.items() if name not in self._withheld}
+        environ = self.environment()
         executor = await (await self._load()).start(kernel_name, cwd, environ, side_file=side_file, on_late=on_late)
         if self.tasks is not None:
             start_guarded(self.tasks, executor.attend)
         return executor
+
+    async def attach(self, kernel_id: str, *, side_file: SideFile, on_late: OnLate) -> Executor:
+        """The kernel that runs under this id, which goes on running when the executor is closed.
+
+        :raises KernelError: if it cannot be had
+        """
+        executor = await (await self._load()).attach(kernel_id, side_file=side_file, on_late=on_late)
+        if self.tasks is not None:
+            start_guarded(self.tasks, executor.attend)
+        return executor
+
+    def environment(self) -> dict[str, str]:
+        """What a kernel may see of this process's environment, but for what ``kernel_environment`` keeps back from all of them."""
+        return {name: value for name, value in os.environ.items() if name not in self._withheld}
 
     def spec(self, name: str) -> "KernelSpec | None":
         """What is installed under this name (blocking); ``None`` also while no kernel has been wanted."""

@@ -14,6 +14,7 @@ import anyio.to_thread
 import jupyter_core.paths
 
 from .. import config
+from ..agent.clock import SystemClock
 from ..config import Layered, Settings
 from ..errors import InvalidInput
 from ..events import Stored
@@ -24,6 +25,9 @@ from .endpoints import Endpoints
 from .incell import InCellExecutions
 from .kernels import LazyKernels
 from .local import Local
+from .notebooks.hub import JupyterServer, NotebookHub
+from .notebooks.pages import Pages
+from .notebooks.traces import Traces
 from .reaper import Reaper
 from .run_notebooks import RunNotebooks
 from .sessions import Sessions, resolved_root
@@ -48,6 +52,8 @@ class RuntimeOptions:
     url: str
     token: str
     kernel_manager: Any
+    contents_manager: Any
+    session_manager: Any
     assignments: tuple[str, ...] = ()
     overrides: Mapping[str, Any] = field(default_factory=dict[str, Any])
     carry: Carry | None = None
@@ -69,6 +75,7 @@ class Runtime:
     side_files: SideFiles
     endpoints: Endpoints
     kernels: LazyKernels
+    notebooks: NotebookHub
     local: Local
     devices: Devices
 
@@ -109,11 +116,11 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
     settings = layered.settings
     data_folder = data_folder_of(options, settings)
     bus = Bus()
-    late: list[Sessions] = []
+    late: list[Sessions | Traces] = []
 
     def publish(group: list[Stored]) -> None:
-        for sessions in late:
-            sessions.saw(group)
+        for reader in late:
+            reader.saw(group)
         bus.publish(group)
 
     async with AsyncExitStack() as stack:
@@ -130,6 +137,17 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
         stack.push_async_callback(local.aclose)
         devices = Devices()
         stack.callback(devices.close)
+        traces = Traces(store)
+        late.append(traces)
+        notebooks = NotebookHub(
+            JupyterServer(
+                contents=options.contents_manager, sessions=options.session_manager, kernels=options.kernel_manager
+            ),
+            pages=Pages(bus, SystemClock()),
+            traces=traces,
+            kernels=kernels,
+            root=root,
+        )
         turns = AgentTurns(store=store, endpoints=endpoints, settings=settings)
         around = Surroundings(
             store=store,
@@ -145,6 +163,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
             instructions_folder=options.config_folder,
             write_record=RunNotebooks(kernels).write,
             tasks=tasks,
+            notebooks=notebooks,
         )
         sessions = Sessions(around)
         late.append(sessions)
@@ -169,6 +188,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
                 endpoints=endpoints,
                 kernels=kernels,
                 local=local,
+                notebooks=notebooks,
                 devices=devices,
             )
         finally:

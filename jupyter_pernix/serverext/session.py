@@ -28,6 +28,8 @@ from .background import start_guarded
 from .going_on import request_to_go_on
 from .host import Ending, Host, Parts, QueuedTurn, Workers
 from .live_turn import LiveTurn, end_turn
+from .notebooks.attachment import Attachment
+from .notebooks.service import SessionNotebooks
 from .pauses import Pauses
 from .questions import Question, Questions
 from .session_kernel import SessionKernel
@@ -53,7 +55,8 @@ class Session:
         self.session_id = session_id
         self.around = around
         self.log = SessionLog(session_id, around)
-        self.kernel = SessionKernel(self.log)
+        self.attachment = Attachment(self.log, around.notebooks)
+        self.kernel = SessionKernel(self.log, self.attachment)
         self.record = SessionRecord(self.log)
         self.questions = Questions(self.log, questions, go_on=self._go_on)
         self.pauses = Pauses(self.log)
@@ -64,6 +67,7 @@ class Session:
             record=self.record,
             pauses=self.pauses,
             workers=workers,
+            notebooks=SessionNotebooks(self.log, self.attachment),
         )
         self.live: LiveTurn | None = None
         self.moved_at = self.used_at = around.clock.monotonic()

@@ -4,18 +4,21 @@ from pathlib import Path
 
 import anyio
 
+from ..errors import KernelError, NotebookRefused
 from ..events import ExecutionOutput
 from ..fold import SessionFold
 from ..ids import ExecutionId, TurnId
 from ..ports import Executor
-from ..records import CallView, OutputOp
+from ..records import CallView, OutputOp, Place
 from .incell import InCellExecutor
+from .notebooks.attachment import Attachment
 from .session_log import SessionLog
 
 
 class SessionKernel:
-    def __init__(self, log: SessionLog) -> None:
+    def __init__(self, log: SessionLog, attachment: Attachment) -> None:
         self._log = log
+        self._attachment = attachment
         self._executor: Executor | None = None
         self._executor_for = ""
         self._lock = anyio.Lock()
@@ -33,22 +36,40 @@ class SessionKernel:
         async with self._lock:
             view = (await self._log.fold()).view
             wanted = view.kernel_name or self._log.around.settings.kernel_name
-            if self._executor is not None and self._executor_for == wanted:
+            if view.place == "attached":
+                wanted = await self._attached_kernel()
+            key = f"{view.place} {wanted}"
+            if self._executor is not None and self._executor_for == key:
                 return self._executor
             await self._let_go()
-            if view.place == "in_cell":
-                self._executor = InCellExecutor(
-                    self._log.around.executions,
+            self._executor = await self._made(view.place, wanted)
+            self._executor_for = key
+            return self._executor
+
+    async def _attached_kernel(self) -> str:
+        """The id of the notebook's kernel now."""
+        try:
+            return (await self._attachment.now()).kernel_id
+        except NotebookRefused as exc:
+            raise KernelError(str(exc)) from exc
+
+    async def _made(self, place: Place, wanted: str) -> Executor:
+        around = self._log.around
+        match place:
+            case "in_cell":
+                return InCellExecutor(
+                    around.executions,
                     self._log.session_id,
                     kernel_name=wanted,
-                    listeners=self._log.around.bus.listeners,
+                    listeners=around.bus.listeners,
                 )
-            else:
-                self._executor = await self._log.around.kernels.start(
+            case "attached":
+                hub = self._attachment.hub
+                return await hub.attach(wanted, side_file=self.side_file, on_late=self._late_output)
+            case "own":
+                return await around.kernels.start(
                     wanted, cwd=self._log.space, side_file=self.side_file, on_late=self._late_output
                 )
-            self._executor_for = wanted
-            return self._executor
 
     async def running(self) -> Executor | None:
         """The kernel if there is one without starting it."""
@@ -90,6 +111,7 @@ class SessionKernel:
     def _turn_of(self, fold: SessionFold, execution_id: ExecutionId) -> TurnId | None:
         for turn in reversed(fold.view.turns):
             for item in turn.items:
-                if isinstance(item, CallView) and item.execution and item.execution.execution_id == execution_id:
+                ran = (*item.earlier, item.execution) if isinstance(item, CallView) else ()
+                if any(one is not None and one.execution_id == execution_id for one in ran):
                     return turn.turn_id
         return None

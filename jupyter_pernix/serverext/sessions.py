@@ -15,6 +15,7 @@ from ..events import (
     SessionArchived,
     SessionConfigured,
     SessionCreated,
+    SessionDetached,
     SessionRenamed,
     Stored,
     TurnSubmitted,
@@ -25,6 +26,7 @@ from ..records import (
     ApprovalAnswer,
     ApprovalView,
     Budget,
+    NotebookAttach,
     SessionCreate,
     SessionPatch,
     SessionState,
@@ -37,6 +39,7 @@ from ..records import (
 from . import naming
 from .background import start_guarded
 from .host import Host, QueuedTurn
+from .notebooks.session_cells import SessionCells
 from .questions import Question
 from .session import Session
 from .surroundings import Surroundings
@@ -63,6 +66,7 @@ class Sessions:
         self._questions: dict[ApprovalId, Question] = {}
         self._workers = WorkerSessions(around, self._open_worker)
         self._warmed = False
+        self.cells = SessionCells(around, self._session)
 
     def saw(self, group: list[Stored]) -> None:
         """For the store: what was committed, in order."""
@@ -132,6 +136,8 @@ class Sessions:
         """:raises InvalidInput: if the space is not a folder below the server's root, or a name is too long"""
         space_root = self._space_root(wanted.space_root)
         _check_budget(wanted.budget)
+        if wanted.notebook and wanted.place == "in_cell":
+            raise Conflict("code that runs in the cell that asks needs no notebook to be attached to")
         self._warm_up()
         session = await self._created(
             title=self._title(wanted.title),
@@ -143,7 +149,31 @@ class Sessions:
             origin=wanted.origin,
             budget=wanted.budget,
         )
+        if wanted.notebook:
+            await session.attachment.attach(wanted.notebook, wanted.kernel_name)
         return self.summary(session.session_id)
+
+    async def attach(self, session_id: SessionId, wanted: NotebookAttach) -> SessionSummary:
+        """:raises Conflict: if a turn runs, or the session cannot be attached"""
+        session = self._at_rest(session_id)
+        await session.attachment.attach(wanted.path, wanted.kernel_name)
+        await session.kernel.release()
+        return session.log.summary
+
+    async def detach(self, session_id: SessionId) -> SessionSummary:
+        """:raises Conflict: if a turn runs, or it is not attached"""
+        session = self._at_rest(session_id)
+        await session.attachment.detach()
+        await session.kernel.release()
+        return session.log.summary
+
+    def _at_rest(self, session_id: SessionId) -> Session:
+        session = self._session(session_id)
+        if session.log.summary.archived:
+            raise Conflict("the session is archived; take it out of the archive first")
+        if session.busy or session.waits:
+            raise Conflict("a turn is running or waiting; stop it, or wait for its end")
+        return session
 
     def _warm_up(self) -> None:
         """Somebody is about to write a first message; a server that nobody asks anything never loads the agent."""
@@ -201,6 +231,8 @@ class Sessions:
             if wanted.archived and (session.busy or session.waits):
                 raise Conflict("a turn is running or waiting; stop it before archiving the session")
             events.append(SessionArchived(session_id=session_id, archived=wanted.archived))
+            if wanted.archived and summary.notebook:
+                events.append(SessionDetached(session_id=session_id, reason="The session was archived."))
         if events:
             await session.log.append(*events)
         if session.log.summary.archived:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 from anyio.abc import TaskGroup
@@ -18,6 +18,9 @@ from .bus import Bus
 from .incell import InCellExecutions
 from .side_files import SideFiles
 from .store import EventStore
+
+if TYPE_CHECKING:
+    from .notebooks.hub import NotebookHub
 
 SideFile = Callable[[str], tuple[Path, str]]
 """As ``ports.TurnHost.side_file``."""
@@ -66,6 +69,8 @@ class Surroundings:
     clock: Clock = field(default_factory=SystemClock)
     instructions_folder: Path | None = None
     """The user's own folder of instructions to the agent."""
+    notebooks: "NotebookHub | None" = None
+    """The notebooks of the server; ``None``: it has none."""
     executions: InCellExecutions = field(default_factory=InCellExecutions)
     naming: anyio.Lock = field(default_factory=anyio.Lock)
     """Held while the path of a run notebook is chosen and stored, so that no two sessions choose the same."""

@@ -14,6 +14,7 @@ import msgspec
 from ...errors import StoreError
 from ...events import (
     Event,
+    SessionAttached,
     StepFallbackTaken,
     StepFinished,
     StepStarted,
@@ -24,9 +25,9 @@ from ...events import (
     encode_event,
     encode_stored,
 )
-from ...ids import ApprovalId, SessionId
+from ...ids import ApprovalId, ChangeId, SessionId
 from ...records import SessionState, SessionSummary, SqlQuery, SqlResult
-from . import queries
+from . import cell_queries, queries
 from .database import Database, connect
 from .recent import Recent, after
 from .sql import SqlReader
@@ -219,6 +220,17 @@ class EventStore:
     async def sql(self, query: SqlQuery) -> SqlResult:
         """A query of the user's, as ``SqlReader.answer``."""
         return await self._sql.answer(query)
+
+    async def written_cells(self) -> set[cell_queries.WrittenCell]:
+        """The cells that agents have written, in any session, as they left them."""
+        return await self._read(cell_queries.written_cells)
+
+    async def cell_sessions(self) -> tuple[set[SessionId], dict[SessionId, list[SessionAttached]]]:
+        """Sessions that have changed or run cells of notebooks, and what each session was attached to, in order."""
+        return await self._read(cell_queries.cell_sessions)
+
+    async def session_of_change(self, change_id: ChangeId) -> SessionId | None:
+        return await self._read(lambda connection: cell_queries.session_of_change(connection, change_id))
 
     async def _read(self, query: "Callable[[DuckDBPyConnection], T]", *, fresh: bool = True) -> T:
         answer, _ = await self._read_until(query, fresh=fresh)

@@ -1,0 +1,126 @@
+"""A notebook that nobody has open: its file, read and written through the server's contents manager.
+
+What is saved is what was read with one thing changed: the file's hash is compared right before saving. Reading never writes. A file
+that another program writes between the two is not overwritten.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any, cast
+
+from jupyter_core.utils import ensure_async
+from tornado.web import HTTPError
+
+from ...cells import missing, refusal, same_content
+from ...errors import NotebookRefused
+from ...ids import ExecutionId
+from ...records import JSON, CellChange, CellSnapshot, NotebookOwner
+from .nbcells import change_cells, set_outputs, snapshot
+from .owners import Held, Outputs
+from .reading import Loaded, load
+from .trust import only_safe
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Read:
+    """``state``: what tells whether the file was changed since."""
+
+    loaded: Loaded
+    state: str
+
+
+class FileOwner:
+    """One notebook by its path, relative to the server's root. Whoever uses it holds the notebook's lock."""
+
+    kind: NotebookOwner = "file"
+
+    def __init__(self, contents: Any, path: str) -> None:
+        self._contents = contents
+        self._path = path
+
+    async def read(self) -> Held:
+        loaded = (await self._read()).loaded
+        return Held(cells=_snapshots(loaded), language=loaded.language)
+
+    async def kernel_name(self) -> str:
+        """The kernelspec that the file names, or ""."""
+        return (await self._read()).loaded.kernel_name
+
+    async def change(self, change: CellChange) -> None:
+        read = await self._read()
+        why = refusal(_snapshots(read.loaded), change)
+        if why:
+            raise NotebookRefused(f"{self._path!r}: {why}")
+        change_cells(read.loaded.cells, change)
+        await self._save(read)
+
+    async def begin_run(self, cell: CellSnapshot, execution_id: ExecutionId, *, trusted: bool) -> None:
+        read = await self._read()
+        now = self._cell(read, cell.cell_id)
+        if not same_content(snapshot(now), cell):
+            raise NotebookRefused(f"{self._path!r}: the cell {cell.cell_id!r} was changed meanwhile")
+        set_outputs(now, [], None)
+        await self._save(read)
+
+    async def put_outputs(self, outputs: Outputs) -> None:
+        read = await self._read()
+        cell = self._cell(read, outputs.cell_id)
+        if cell.get("cell_type") != "code":
+            raise NotebookRefused(f"{self._path!r}: the cell {outputs.cell_id!r} is no code cell any more")
+        set_outputs(cell, outputs.outputs, outputs.execution_count)
+        cell["metadata"]["trusted"] = outputs.trusted or only_safe(outputs.outputs)
+        await self._save(read)
+
+    def _cell(self, read: _Read, cell_id: str) -> JSON:
+        why = missing(_snapshots(read.loaded), cell_id)
+        if why:
+            raise NotebookRefused(f"{self._path!r}: {why}")
+        return next(cell for cell in read.loaded.cells if cell.get("id") == cell_id)
+
+    async def _read(self) -> _Read:
+        try:
+            model = await self._get(content=True)
+        except HTTPError as exc:
+            raise self._refused(exc) from exc
+        loaded = load(str(model["content"]), name=self._path)
+        # what is trusted now is marked before anything is changed, and signed again by saving
+        self._contents.mark_trusted_cells(loaded.notebook, self._path)
+        return _Read(loaded=loaded, state=_state(model))
+
+    async def _get(self, *, content: bool) -> JSON:
+        # As text: reading as a notebook may move a damaged file out of the way, and repairs in silence.
+        wanted: JSON = {"type": "file", "format": "text", "content": content}
+        try:
+            found: Any = await ensure_async(self._contents.get(self._path, **wanted, require_hash=True))
+        except TypeError:  # a contents manager that knows no hashes
+            found = await ensure_async(self._contents.get(self._path, **wanted))
+        return cast(JSON, found)
+
+    async def _save(self, read: _Read) -> None:
+        try:
+            model = await self._get(content=False)
+            if _state(model) != read.state:
+                raise NotebookRefused(f"the file {self._path!r} was changed meanwhile; nothing was written")
+            if not model.get("writable", True):
+                raise NotebookRefused(f"the file {self._path!r} is read-only; nothing was written")
+            content = {"type": "notebook", "format": "json", "content": read.loaded.notebook}
+            await ensure_async(self._contents.save(content, self._path))
+        except HTTPError as exc:
+            raise self._refused(exc) from exc
+
+    def _refused(self, exc: HTTPError) -> NotebookRefused:
+        match exc.status_code:
+            case 404:
+                return NotebookRefused(f"there is no notebook {self._path!r}; it may have been renamed or deleted")
+            case 403:
+                return NotebookRefused(f"the file {self._path!r} is read-only; nothing was written")
+            case _:
+                return NotebookRefused(f"the file {self._path!r} cannot be used: {exc.log_message or exc.reason}")
+
+
+def _snapshots(loaded: Loaded) -> list[CellSnapshot]:
+    return [snapshot(cell) for cell in loaded.cells]
+
+
+def _state(model: JSON) -> str:
+    return json.dumps([str(model.get("hash") or ""), "" if model.get("hash") else str(model.get("last_modified"))])

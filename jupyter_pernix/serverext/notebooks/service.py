@@ -1,0 +1,76 @@
+"""``ports.Notebooks`` for one session: the notebooks of its space, and nothing outside."""
+
+from msgspec.structs import replace
+
+from ...agent.policy.scope import OutOfScope, Scope
+from ...cells import digest_of
+from ...errors import NotebookRefused
+from ...ids import ExecutionId
+from ...ports import NotebookState
+from ...records import JSON, CellChange, CellSnapshot, NotebookOwner
+from ..session_log import SessionLog
+from .attachment import Attachment
+from .owners import Outputs
+
+
+class SessionNotebooks:
+    def __init__(self, log: SessionLog, attachment: Attachment) -> None:
+        self._log = log
+        self._attachment = attachment
+
+    async def read(self, path: str) -> NotebookState:
+        where = await self._where(path)
+        held, owner = await self._attachment.hub.read(where, self._log.session_id)
+        written = await self._attachment.hub.traces.written()
+        return NotebookState(
+            path=where,
+            owner=owner,
+            language=held.language or "python",
+            cells=held.cells,
+            written=frozenset(cell.cell_id for cell in held.cells if (cell.cell_id, digest_of(cell)) in written),
+        )
+
+    async def change(self, change: CellChange) -> NotebookOwner:
+        where = await self._where(change.path, from_root=True, writes=True)
+        return await self._attachment.hub.change(where, self._log.session_id, replace(change, path=where))
+
+    async def begin_run(
+        self, path: str, cell: CellSnapshot, execution_id: ExecutionId, *, trusted: bool
+    ) -> NotebookOwner:
+        where = await self._where(path, writes=True)
+        _, owner = await self._attachment.hub.by_owner(
+            where, self._log.session_id, lambda owner: owner.begin_run(cell, execution_id, trusted=trusted)
+        )
+        return owner
+
+    async def put_outputs(
+        self,
+        path: str,
+        cell_id: str,
+        execution_id: ExecutionId,
+        outputs: list[JSON],
+        execution_count: int | None,
+        *,
+        trusted: bool,
+    ) -> NotebookOwner:
+        where = await self._where(path, writes=True)
+        put = Outputs(cell_id, execution_id, outputs, execution_count, trusted)
+        return await self._attachment.hub.put_outputs(where, self._log.session_id, put)
+
+    async def _where(self, path: str, *, from_root: bool = False, writes: bool = False) -> str:
+        """The notebook's path below the server's root. ``from_root``: ``path`` is one already.
+
+        :raises NotebookRefused: if it is outside of the space, or no notebook, or one that is not to be written
+        """
+        root, space = self._log.around.root, self._log.space
+        given = path or await self._attachment.path()
+        base = root if from_root or not path else space
+        try:
+            located = Scope(space).locate(str(base / given))
+        except OutOfScope as exc:
+            raise NotebookRefused(f"the notebook {given!r} is not in the session's folder") from exc
+        if writes and located.protected is not None:
+            raise NotebookRefused(f"{given!r} is in {located.protected!r}, which only its owner writes")
+        if not located.name.casefold().endswith(".ipynb"):
+            raise NotebookRefused(f"{given!r} is not a notebook")
+        return located.path.relative_to(root).as_posix()
