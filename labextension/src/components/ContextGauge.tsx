@@ -4,7 +4,8 @@ import { count } from './words';
 
 export interface ContextGaugeProps {
   view: SessionView;
-  onCompact: () => void;
+  /** Without it nothing can be done here. */
+  onCompact?: () => void;
 }
 
 /** How full the model's input is; opened, what can be done about it. */
@@ -54,19 +55,21 @@ function Sheet(props: ContextGaugeProps & { tokens: number; length: number }): R
         tokens with each step: instructions, messages, and what its tools gave back.
         {length === 0 && ' Its endpoint does not say how many fit.'}
       </span>
-      <button
-        type="button"
-        className="jp-Pernix-button"
-        disabled={!idle}
-        title={
-          idle
-            ? 'Puts a summary in the place of older turns; everything stays on the screen and in the log'
-            : 'When the session is ready'
-        }
-        onClick={onCompact}
-      >
-        Compact now
-      </button>
+      {onCompact && (
+        <button
+          type="button"
+          className="jp-Pernix-button"
+          disabled={!idle}
+          title={
+            idle
+              ? 'Puts a summary in the place of older turns; everything stays on the screen and in the log'
+              : 'When the session is ready'
+          }
+          onClick={onCompact}
+        >
+          Compact now
+        </button>
+      )}
     </>
   );
 }

@@ -1,0 +1,51 @@
+/** Joins a widget's view to its anywidget model. React is preact here, see `../build.mjs`. */
+import * as React from 'react';
+import { createRoot } from 'react-dom/client';
+import { WidgetView, type WidgetKind } from '../../src/components/WidgetView';
+
+/** What anywidget gives of a model. */
+export interface Model {
+  get(name: string): unknown;
+  send(content: unknown): void;
+  on(event: string, callback: () => void): void;
+  off(event: string, callback: () => void): void;
+}
+
+export interface RenderProps {
+  model: Model;
+  el: HTMLElement;
+}
+
+export interface WidgetModule {
+  render: (props: RenderProps) => () => void;
+}
+
+function Live(props: { kind: WidgetKind; model: Model }): React.JSX.Element {
+  const { kind, model } = props;
+  const [, setCount] = React.useState(0);
+  React.useEffect(() => {
+    const changed = () => setCount(count => count + 1);
+    model.on('change', changed);
+    changed();
+    return () => model.off('change', changed);
+  }, [model]);
+  return <WidgetView kind={kind} get={name => model.get(name)} takenAt={null} />;
+}
+
+/** The module that anywidget loads. `started` is called for each view and may return its own clean-up. */
+export function widget(
+  kind: WidgetKind,
+  started?: (props: RenderProps) => () => void
+): { default: WidgetModule } {
+  const render = (props: RenderProps) => {
+    props.el.dataset.pernix = kind;
+    const root = createRoot(props.el);
+    root.render(<Live kind={kind} model={props.model} />);
+    const stop = started?.(props);
+    return () => {
+      stop?.();
+      root.unmount();
+    };
+  };
+  return { default: { render } };
+}

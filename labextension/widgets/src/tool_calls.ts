@@ -1,0 +1,3 @@
+import { widget } from './mount';
+
+export default widget('tool_calls').default;

@@ -1,0 +1,3 @@
+import { widget } from './mount';
+
+export default widget('trace').default;
