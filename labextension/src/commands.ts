@@ -9,5 +9,9 @@ export const CommandIDs = {
   pauseTurn: 'jupyter-pernix:pause-turn',
   resumeTurn: 'jupyter-pernix:resume-turn',
   compactSession: 'jupyter-pernix:compact-session',
-  takeTour: 'jupyter-pernix:take-tour'
+  takeTour: 'jupyter-pernix:take-tour',
+  attachNotebook: 'pernix:attach-notebook',
+  fixCell: 'pernix:fix-cell',
+  explainCell: 'pernix:explain-cell',
+  insertBelow: 'pernix:insert-below'
 } as const;
