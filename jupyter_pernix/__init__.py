@@ -3,6 +3,7 @@
 # Jupyter finds the two underscored functions by name.
 # pyright: reportUnusedFunction=false
 
+import importlib
 from typing import Any
 
 __version__ = "0.1.0"
@@ -17,6 +18,14 @@ def _jupyter_server_extension_points() -> list[dict[str, Any]]:
     from .serverext.app import PernixApp
 
     return [{"module": "jupyter_pernix", "app": PernixApp}]
+
+
+def __getattr__(name: str) -> Any:
+    """``jupyter_pernix.widgets`` without an import of its own."""
+    if name != "widgets":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Imported here: only a notebook that shows a widget needs anywidget.
+    return importlib.import_module(".widgets", __name__)
 
 
 def load_ipython_extension(shell: Any) -> None:

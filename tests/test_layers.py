@@ -37,6 +37,8 @@ THIRD_PARTY: dict[str, set[str]] = {
     "kernel.outputs": {"msgspec"},
     "client": {"jupyter_core"},
     "kernel.ipython": {"IPython", "msgspec", "traitlets"},
+    "kernel.widgets": {"IPython", "anywidget", "msgspec", "traitlets"},
+    "widgets": set(),
     "gpu": {"msgspec", "anyio", "httpx", "xllamacpp", "pynvml"},
 }
 """What each part may import from outside; a part that is not named may import anything."""
@@ -47,6 +49,8 @@ SIBLINGS: dict[str, set[str]] = {
     "kernel": {"vocabulary", "kernel", "kernel.outputs"},
     "kernel.outputs": {"vocabulary", "kernel.outputs"},
     "kernel.ipython": {"vocabulary", "kernel.ipython", "kernel.outputs", "client"},
+    "kernel.widgets": {"vocabulary", "kernel.widgets", "client"},
+    "widgets": {"kernel.widgets"},
     "gpu": {"vocabulary", "gpu"},
     "client": {"vocabulary", "client"},
 }
@@ -72,8 +76,8 @@ def part_of(module: str) -> str:
     first, *rest = module.split(".")
     if first in VOCABULARY:
         return "vocabulary"
-    if first == "kernel" and rest[:1] == ["ipython"]:
-        return "kernel.ipython"
+    if first == "kernel" and rest[:1] in (["ipython"], ["widgets"]):
+        return f"kernel.{rest[0]}"
     if first == "kernel" and set(rest[:1]) & PURE_OUTPUTS:
         return "kernel.outputs"
     return "client" if first in CLIENT else first
@@ -233,6 +237,16 @@ def test_loading_the_server_extension_loads_nothing_heavy():
 def test_loading_the_magics_loads_no_server_and_nothing_heavy():
     added = loaded_by(f"import {NAME}.kernel.ipython") - loaded_by("import IPython")
     assert added & (HEAVY | {"tornado", "jupyter_server", "anyio"}) == set()
+
+
+def test_loading_the_widgets_loads_no_server_and_nothing_heavy():
+    added = loaded_by(f"import {NAME}.widgets") - loaded_by("import anywidget")
+    assert added & (HEAVY | {"tornado", "jupyter_server", "anyio"}) == set()
+
+
+def test_the_widgets_are_an_attribute_that_is_loaded_when_it_is_asked_for():
+    assert "anywidget" not in loaded_by(f"import {NAME}")
+    assert "anywidget" in loaded_by(f"import {NAME}; {NAME}.widgets.ToolCalls")
 
 
 def test_showing_the_help_of_the_command_line_loads_nothing_heavy():
