@@ -38,7 +38,7 @@ _type_fields: dict[str, Any] = {**vars(type)}
 _module_of: Callable[[type], Any] = _type_fields["__module__"].__get__
 _qualname_of: Callable[[type], Any] = _type_fields["__qualname__"].__get__
 mro_of: Callable[[type], Any] = _type_fields["__mro__"].__get__
-_module_dict: Callable[[Any], Any] = types.ModuleType.__dict__["__dict__"].__get__
+_module_dict: Callable[[Any], Any] = vars(types.ModuleType)["__dict__"].__get__
 
 # ---- secrets --------------------------------------------------------------------------------------------------------------
 

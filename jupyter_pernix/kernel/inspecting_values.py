@@ -64,7 +64,7 @@ def _array_head(values: Any, most: int) -> list[Any] | None:
     if is_of(values, "numpy", "ndarray"):
         return list(values[:most].tolist())
     dtype = dtype_text(getattr(values, "dtype", None)) if _is_of_pandas_arrays(values) else ""
-    if not dtype or dtype.startswith(("datetime64", "pandas.", "extension")):
+    if not dtype or dtype.endswith(", tz]") or dtype.startswith(("pandas.", "extension")):
         return None
     return list(values[:most])
 
