@@ -1,5 +1,6 @@
 """Notebooks: attaching sessions to them, the pages that have them open, and what agents did to their cells."""
 
+import msgspec
 from jupyter_server.auth.decorator import authorized
 from tornado import web
 
@@ -9,6 +10,8 @@ from ...records import ChangesDecide, NotebookAttach, PageAnswer, PageState
 from .base import PernixHandler
 
 _LONGEST_ID = 100
+SEQS_HEADER = "X-Pernix-Seqs"
+"""JSON: for each session in the answer, the last of its events that the answer contains; the stream goes on behind it."""
 
 
 class SessionNotebookHandler(PernixHandler):
@@ -75,7 +78,9 @@ class CellExecutionsHandler(PernixHandler):
     @authorized
     async def get(self) -> None:
         path = self.get_query_argument("path")
-        self.answer(await (await self.runtime()).sessions.cells.executions(path))
+        found = await (await self.runtime()).sessions.cells.executions(path)
+        self.set_header(SEQS_HEADER, msgspec.json.encode(found.seqs))
+        self.answer(found.views)
 
 
 class ChangeHandler(PernixHandler):

@@ -5,7 +5,7 @@ what is to be done, so one that was cut short is finished by asking for it again
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 from msgspec.structs import replace
@@ -27,6 +27,13 @@ _STAYS_IN_KERNEL = "What ran in the kernel is not undone: its variables and file
 _AT_THE_END = "The cell that it stood behind is gone, so it stands at the end now."
 
 
+class CellExecutions(NamedTuple):
+    """``seqs``: the last event of each of their sessions that the views contain, as long as nothing is awaited."""
+
+    views: list[ExecutionView]
+    seqs: dict[SessionId, int]
+
+
 class SessionCells:
     def __init__(self, around: Surroundings, session: "Callable[[SessionId], Session]") -> None:
         self._around = around
@@ -45,20 +52,24 @@ class SessionCells:
             ]
         return sorted(found_, key=lambda view: view.change.change_id)
 
-    async def executions(self, path: str) -> list[ExecutionView]:
+    async def executions(self, path: str) -> CellExecutions:
         """Cells of the notebook that run, or whose outputs do not stand in it yet; oldest first."""
-        found_: list[ExecutionView] = []
-        for session in await self._sessions():
-            fold = await session.log.fold()
-            found_ += [
-                view
-                for view in fold.executions()
-                if view.cell_id
-                and not view.mirrored
-                and view.status != "not_run"
-                and self._is_of(fold, view.notebook, path)
-            ]
-        return sorted(found_, key=lambda view: view.execution_id)
+        folds = [await session.log.fold() for session in await self._sessions()]
+        # nothing is awaited from here on: views and seqs are of one moment
+        found_ = [
+            (view, fold.view)
+            for fold in folds
+            for view in fold.executions()
+            if view.cell_id
+            and not view.mirrored
+            and view.status != "not_run"
+            and self._is_of(fold, view.notebook, path)
+        ]
+        found_.sort(key=lambda pair: pair[0].execution_id)
+        return CellExecutions(
+            views=[execution for execution, _ in found_],
+            seqs={session.session_id: session.last_seq for _, session in found_},
+        )
 
     async def _sessions(self) -> "list[Session]":
         hub = self._hub

@@ -4,7 +4,6 @@ import type { EventStream } from '../api/stream';
 import type { CellChangeView, ChangeDecision } from '../api/types.gen';
 import { isKnown, type AnyStored } from '../model/reduce';
 import { Signal, type ISignal } from '@lumino/signaling';
-import type { NotebookClient } from './client';
 import type { OpenDocument } from './document';
 import type { Documents } from './documents';
 import { groupChanges, type ChangeGroup } from './groups';
@@ -13,7 +12,6 @@ export class Changes {
   constructor(
     private readonly _documents: Documents,
     private readonly _client: Client,
-    private readonly _reader: NotebookClient,
     stream: EventStream
   ) {
     stream.stored.connect((_, event) => this._take(event));
@@ -112,7 +110,7 @@ export class Changes {
   private async _read(document: OpenDocument): Promise<void> {
     try {
       await document.panel.context.ready;
-      const { views } = document.isDisposed ? { views: [] } : await this._reader.changes(document.path);
+      const views = document.isDisposed ? [] : await this._client.notebookChanges(document.path);
       if (!document.isDisposed) {
         const known = this._views.get(document);
         views

@@ -1,11 +1,11 @@
 /** What `Client` has not: routes whose answer tells its place in the log, and a request that outlives the page. */
 import { send, type Transport } from '../api/transport';
-import type { CellChangeView, ExecutionView } from '../api/types.gen';
+import type { ExecutionView } from '../api/types.gen';
 
-/** Views, and the last event that they contain; null when the server does not say. */
-export interface AsOf<T> {
-  seq: number | null;
-  views: T[];
+/** Views, and for each of their sessions the last of its events that they contain. */
+export interface Executions {
+  seqs: Readonly<Record<string, number>>;
+  views: ExecutionView[];
 }
 
 const at = encodeURIComponent;
@@ -20,17 +20,10 @@ export class NotebookClient {
       .catch(() => undefined);
   }
 
-  changes(path: string): Promise<AsOf<CellChangeView>> {
-    return this._asOf(`notebooks/changes?path=${at(path)}`);
-  }
-
-  executions(path: string): Promise<AsOf<ExecutionView>> {
-    return this._asOf(`notebooks/executions?path=${at(path)}`);
-  }
-
-  private async _asOf<T>(path: string): Promise<AsOf<T>> {
-    const response = await send(this._transport, 'GET', path, 200);
-    const seq = Number(response.headers.get('X-Pernix-Seq') ?? NaN);
-    return { seq: Number.isFinite(seq) ? seq : null, views: await response.json() };
+  /** What runs in a notebook's cells, or has run and does not stand there yet. */
+  async executions(path: string): Promise<Executions> {
+    const response = await send(this._transport, 'GET', `notebooks/executions?path=${at(path)}`, 200);
+    const seqs: Record<string, number> = JSON.parse(response.headers.get('X-Pernix-Seqs') ?? '{}');
+    return { seqs, views: await response.json() };
   }
 }

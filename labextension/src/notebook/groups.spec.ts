@@ -42,11 +42,10 @@ test('a deleted cell tells where it stood', () => {
 });
 
 test('only what was made and is undecided counts', () => {
-  const views = [made('edit', 'c1', 'a', 'b'), made('edit', 'c2', 'a', 'b'), made('move', 'c3', 'a', 'a')];
   const undecided = [
-    { ...views[0]!, status: 'requested' as const },
-    { ...views[1]!, status: 'kept' as const },
-    views[2]!
+    { ...made('edit', 'c1', 'a', 'b'), status: 'requested' as const },
+    { ...made('edit', 'c2', 'a', 'b'), status: 'kept' as const },
+    made('move', 'c3', 'a', 'a')
   ];
   expect(groupChanges(undecided)).toMatchObject([{ cellId: 'c3', kind: 'moved' }]);
 });

@@ -27,7 +27,7 @@ export function watchNotebooks(options: NotebookOptions): Page {
   const reader = new NotebookClient(transport);
   const documents = new Documents(tracker, contents);
   const runs = new Mirror(documents, reader, stream);
-  const changes = new Changes(documents, client, reader, stream);
+  const changes = new Changes(documents, client, stream);
   const page = new Page(documents, client, stream, reader);
   const bridge = new Bridge<OpenDocument>({
     pageId: page.pageId,

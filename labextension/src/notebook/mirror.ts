@@ -311,13 +311,13 @@ export class Mirror implements BridgeRuns<OpenDocument> {
       if (document.isDisposed || document.collaborative) {
         return;
       }
-      const { seq, views } = await this._client.executions(document.path);
+      const { seqs, views } = await this._client.executions(document.path);
       const held = this._held ?? [];
       if (!document.isDisposed) {
         const ids = new Set(views.map(view => view.execution_id));
         views.forEach(view => this._adopt(document, view));
         held
-          .filter(event => event.seq > (seq ?? Infinity))
+          .filter(event => event.seq > (seqs[event.session_id] ?? Infinity))
           .filter(event => 'execution_id' in event && ids.has(event.execution_id ?? ''))
           .forEach(event => this._apply(event));
       }
