@@ -11,7 +11,7 @@ from .base import PernixHandler
 
 _LONGEST_ID = 100
 SEQS_HEADER = "X-Pernix-Seqs"
-"""JSON: for each session in the answer, the last of its events that the answer contains; the stream goes on behind it."""
+"""JSON: for each execution in the answer, the last event of its session that its view contains; the stream goes on behind it."""
 
 
 class SessionNotebookHandler(PernixHandler):

@@ -14,7 +14,7 @@ from ...cells import found, inverse, standing
 from ...errors import Conflict, NotebookRefused, NotFound
 from ...events import CellChangeResolved
 from ...fold import SessionFold
-from ...ids import ChangeId, SessionId, TurnId, new_change_id
+from ...ids import ChangeId, ExecutionId, SessionId, TurnId, new_change_id
 from ...records import CellChange, CellChangeView, CellSnapshot, ChangeDecision, ExecutionView
 from ..surroundings import Surroundings
 from .hub import NotebookHub
@@ -28,10 +28,10 @@ _AT_THE_END = "The cell that it stood behind is gone, so it stands at the end no
 
 
 class CellExecutions(NamedTuple):
-    """``seqs``: the last event of each of their sessions that the views contain, as long as nothing is awaited."""
+    """``seqs``: for each execution the last event of its session that its view contains, as long as nothing is awaited."""
 
     views: list[ExecutionView]
-    seqs: dict[SessionId, int]
+    seqs: dict[ExecutionId, int]
 
 
 class SessionCells:
@@ -57,7 +57,7 @@ class SessionCells:
         folds = [await session.log.fold() for session in await self._sessions()]
         # nothing is awaited from here on: views and seqs are of one moment
         found_ = [
-            (view, fold.view)
+            (view, fold.view.last_seq)
             for fold in folds
             for view in fold.executions()
             if view.cell_id
@@ -67,8 +67,8 @@ class SessionCells:
         ]
         found_.sort(key=lambda pair: pair[0].execution_id)
         return CellExecutions(
-            views=[execution for execution, _ in found_],
-            seqs={session.session_id: session.last_seq for _, session in found_},
+            views=[view for view, _ in found_],
+            seqs={view.execution_id: last_seq for view, last_seq in found_},
         )
 
     async def _sessions(self) -> "list[Session]":

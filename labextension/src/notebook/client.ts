@@ -2,7 +2,7 @@
 import { send, type Transport } from '../api/transport';
 import type { ExecutionView } from '../api/types.gen';
 
-/** Views, and for each of their sessions the last of its events that they contain. */
+/** Views, and for each the last event of its session that it contains. */
 export interface Executions {
   seqs: Readonly<Record<string, number>>;
   views: ExecutionView[];

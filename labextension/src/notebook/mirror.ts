@@ -26,6 +26,8 @@ interface Run {
   cell: ICodeCellModel | null;
   running: boolean;
   count: number | null;
+  /** The last event that `outputs` contain. */
+  seq: number;
   /** This page wrote its outputs to the notebook, and does so again when more come. */
   put: boolean;
 }
@@ -119,6 +121,7 @@ export class Mirror implements BridgeRuns<OpenDocument> {
       cell: null,
       running: true,
       count: null,
+      seq: 0,
       put: false
     };
     this._runs.set(executionId, run);
@@ -168,7 +171,7 @@ export class Mirror implements BridgeRuns<OpenDocument> {
       this._output(event);
     } else if (event.type === 'execution.finished') {
       const run = this._runs.get(event.execution_id);
-      if (run?.running) {
+      if (run?.running && event.seq > run.seq) {
         run.running = false;
         run.count = event.execution_count;
         this._draw(run);
@@ -178,9 +181,10 @@ export class Mirror implements BridgeRuns<OpenDocument> {
 
   private _output(event: ExecutionOutput): void {
     const run = this._runs.get(event.execution_id);
-    if (run === undefined) {
+    if (run === undefined || event.seq <= run.seq) {
       return;
     }
+    run.seq = event.seq;
     applyOutput(run.outputs, event);
     this._waiting.add(run);
     this._schedule();
@@ -314,10 +318,9 @@ export class Mirror implements BridgeRuns<OpenDocument> {
       const { seqs, views } = await this._client.executions(document.path);
       const held = this._held ?? [];
       if (!document.isDisposed) {
-        const ids = new Set(views.map(view => view.execution_id));
-        views.forEach(view => this._adopt(document, view));
+        const adopted = views.filter(view => this._adopt(document, view, seqs[view.execution_id] ?? 0));
+        const ids = new Set(adopted.map(view => view.execution_id));
         held
-          .filter(event => event.seq > (seqs[event.session_id] ?? Infinity))
           .filter(event => 'execution_id' in event && ids.has(event.execution_id ?? ''))
           .forEach(event => this._apply(event));
       }
@@ -330,18 +333,20 @@ export class Mirror implements BridgeRuns<OpenDocument> {
     }
   }
 
-  private _adopt(document: OpenDocument, view: ExecutionView): void {
+  /** Take up a run as the server tells it; one that is followed already goes on as it is. */
+  private _adopt(document: OpenDocument, view: ExecutionView, seq: number): boolean {
     const cell = document.codeCell(view.cell_id);
-    if (cell === null || cell.sharedModel.getSource() !== view.code) {
-      return;
+    const known = this._runs.has(view.execution_id) || this._overtaken.has(view.execution_id);
+    if (known || cell === null || cell.sharedModel.getSource() !== view.code) {
+      return false;
     }
-    const run =
-      this._runs.get(view.execution_id) ??
-      this._newRun(document, view.cell_id, view.execution_id, view.trusted);
+    const run = this._newRun(document, view.cell_id, view.execution_id, view.trusted);
     run.outputs = [...view.outputs];
     run.running = view.status === null;
     run.count = view.execution_count;
+    run.seq = seq;
     this._draw(run);
+    return true;
   }
 
   private readonly _runs = new Map<string, Run>();
