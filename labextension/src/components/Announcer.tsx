@@ -1,12 +1,19 @@
 import * as React from 'react';
 import type { SessionView } from '../api/types.gen';
-import { openApprovals } from '../model/reduce';
-import { endWords, plain, STATES } from './words';
+import { executionsOf, openApprovals, openInputs } from '../model/reduce';
+import { endWords, INPUT, plain, STATES } from './words';
 
 function words(view: SessionView, workerAsks: boolean): string {
   const question = openApprovals(view)[0]?.approval;
   if (question) {
     return `Needs you: ${plain(question.question)}`;
+  }
+  const line = openInputs(view)
+    .flatMap(executionsOf)
+    .flatMap(execution => execution.inputs)
+    .find(input => input.by === '');
+  if (line) {
+    return `Needs you: ${line.password ? INPUT.asksPassword : INPUT.asks}: ${plain(line.prompt.trim())}`;
   }
   if (workerAsks && view.state === 'awaiting_workers') {
     return 'A worker needs you';

@@ -1,6 +1,6 @@
 import * as React from 'react';
 import type { ApprovalChoice, ApprovalView } from '../api/types.gen';
-import { CHOICES, plain } from './words';
+import { answerWords, CHOICES, plain } from './words';
 
 export interface ApprovalProps {
   approval: ApprovalView;
@@ -16,12 +16,17 @@ export function Approval(props: ApprovalProps): React.JSX.Element {
   if (approval.choice === null) {
     return <OpenApproval {...props} />;
   }
-  const by = ['', 'panel', 'user'].includes(approval.by) ? '' : ` (by ${approval.by})`;
+  return <div className="jp-Pernix-answered">{answerWords(approval)}</div>;
+}
+
+/** A question in a record, with its answer; nobody can answer it there. */
+export function ApprovalRecord(props: { approval: ApprovalView }): React.JSX.Element {
+  const { approval } = props;
   return (
-    <div className="jp-Pernix-answered">
-      {CHOICES[approval.choice].past}
-      {by}
-      {approval.text && `: ${approval.text}`}
+    <div className="jp-Pernix-asked" role="group" aria-label={plain(approval.question)}>
+      <div className="jp-Pernix-question">{plain(approval.question)}</div>
+      {approval.detail && <pre className="jp-Pernix-plain">{approval.detail}</pre>}
+      <div className="jp-Pernix-answered">{answerWords(approval)}</div>
     </div>
   );
 }

@@ -1,14 +1,19 @@
 import * as React from 'react';
 import type { CallView, JSONObject, JSONValue } from '../api/types.gen';
+import { executionsOf } from '../model/reduce';
 import { Approval, type ApprovalProps } from './Approval';
+import { CellChange, type CellChangeHandlers } from './CellChange';
 import { Diff } from './Diff';
+import { Execution, languageOf, type ExecutionHandlers } from './Execution';
+import { Folded } from './Folded';
 import { useNow } from './hooks';
 import { Icon, type IconName } from './icons';
+import { Pictures } from './Pictures';
 import { useRenderers } from './renderers';
 import { Worker } from './Worker';
-import { duration, plain, secondsBetween, sentence, STATUSES } from './words';
+import { duration, picturesWords, plain, secondsBetween, STATUSES } from './words';
 
-export interface CallCardProps {
+export interface CallCardProps extends ExecutionHandlers, CellChangeHandlers {
   call: CallView;
   onAnswer?: ApprovalProps['onAnswer'];
   /** Opens a file by its path below the server's root. */
@@ -33,16 +38,24 @@ function iconOf(call: CallView): IconName {
   return call.status === 'unknown' ? 'question' : call.worker !== null ? 'team' : ICONS[call.kind];
 }
 
+/** Whether a person is waited for. */
+function asks(call: CallView): boolean {
+  return (
+    (call.approval !== null && call.approval.choice === null) ||
+    executionsOf(call).some(({ status, inputs }) => status === null && inputs.some(input => input.by === ''))
+  );
+}
+
 /** Cards that a reader wants to see into without asking for it. */
 function opensByItself(call: CallView): boolean {
-  const asked = call.approval !== null && call.approval.choice === null;
   return (
-    asked ||
+    asks(call) ||
     call.status === 'failed' ||
     call.status === 'unknown' ||
     call.worker !== null ||
     call.execution !== null ||
     call.files.length > 0 ||
+    call.cells.length > 0 ||
     call.tool === 'run_shell'
   );
 }
@@ -65,6 +78,9 @@ export const CallCard = React.memo(function CallCard(props: CallCardProps): Reac
   const { call } = props;
   const [chosen, setChosen] = React.useState<boolean | null>(null);
   const bodyId = React.useId();
+  const asked = asks(call);
+  // A question is in sight even on a card that was folded before.
+  React.useLayoutEffect(() => setChosen(null), [asked]);
   const open = chosen ?? opensByItself(call);
   const title = plain(call.title || call.tool);
   return (
@@ -100,7 +116,7 @@ export const CallCard = React.memo(function CallCard(props: CallCardProps): Reac
 
 function CallState(props: { call: CallView }): React.JSX.Element {
   const { call } = props;
-  const asked = call.approval !== null && call.approval.choice === null;
+  const asked = asks(call);
   const running = call.status === 'in_progress';
   const now = useNow(running);
   const seconds = running ? Math.floor(secondsBetween(call.requested_at, now)) || 1 : (call.duration ?? 0);
@@ -114,9 +130,8 @@ function CallState(props: { call: CallView }): React.JSX.Element {
 }
 
 function CallBody(props: CallCardProps): React.JSX.Element {
-  const { call, onAnswer, onOpenFile } = props;
-  const { Outputs } = useRenderers();
-  const { execution } = call;
+  const { call, onAnswer, onOpenFile, onInput, onDecide, onOpenNotebook } = props;
+  const executions = executionsOf(call);
   return (
     <>
       {call.worker === null ? <Arguments call={call} /> : <Worker worker={call.worker} />}
@@ -129,23 +144,33 @@ function CallBody(props: CallCardProps): React.JSX.Element {
       {call.approval !== null && onAnswer && (
         <Approval approval={call.approval} shown={codeOf(call)} onAnswer={onAnswer} />
       )}
-      {execution?.ename && (
-        <div className="jp-Pernix-error">
-          <strong>{plain(execution.ename)}</strong>
-          {execution.evalue && `: ${plain(execution.evalue)}`}
-        </div>
-      )}
-      {execution !== null && execution.outputs.length > 0 && (
-        <div className="jp-Pernix-outputs" role="group" aria-label="Outputs" tabIndex={0}>
-          <Outputs outputs={execution.outputs} />
-        </div>
-      )}
-      {execution?.detail && <div className="jp-Pernix-note">{sentence(execution.detail)}</div>}
+      {executions.map(execution => (
+        <Execution
+          key={execution.execution_id}
+          execution={execution}
+          showCode={!SHOWS_CODE.has(call.tool)}
+          onInput={onInput}
+          onOpenNotebook={onOpenNotebook}
+        />
+      ))}
+      {call.cells.map(cell => (
+        <CellChange
+          key={cell.change.change_id}
+          cell={cell}
+          onDecide={onDecide}
+          onOpenNotebook={onOpenNotebook}
+        />
+      ))}
       {call.files.map((change, index) => (
         <Diff key={index} change={change} onOpen={onOpenFile} />
       ))}
       {call.verdict === 'refuse' && (
         <div className="jp-Pernix-note">Refused{call.rule && `: ${plain(call.rule)}`}</div>
+      )}
+      {call.pictures.length > 0 && (
+        <Folded label={picturesWords(call.pictures.length)}>
+          <Pictures pictures={call.pictures} />
+        </Folded>
       )}
       <Result {...props} />
     </>
@@ -160,13 +185,17 @@ function codeOf(call: CallView): string {
   return call.execution?.code ?? text(call.arguments[call.tool === 'run_shell' ? 'command' : 'code']);
 }
 
+/** Tools whose card begins with the code, which stands in their arguments. */
+const SHOWS_CODE: ReadonlySet<string> = new Set(['run_code', 'run_shell']);
+
 function Arguments(props: { call: CallView }): React.JSX.Element | null {
   const { call } = props;
   const { Code } = useRenderers();
-  if (call.tool === 'run_code' || call.tool === 'run_shell') {
-    return <Code text={codeOf(call)} language={call.tool === 'run_code' ? 'python' : 'shell'} />;
+  if (SHOWS_CODE.has(call.tool)) {
+    const kernel = call.execution?.kernel_name ?? '';
+    return <Code text={codeOf(call)} language={call.tool === 'run_code' ? languageOf(kernel) : 'shell'} />;
   }
-  if (call.files.length > 0) {
+  if (call.files.length > 0 || call.cells.length > 0 || call.execution !== null) {
     return null;
   }
   return <ArgumentTable values={call.arguments} />;
@@ -229,16 +258,7 @@ function Result(props: CallCardProps): React.JSX.Element | null {
       )}
     </div>
   );
-  const shown = call.execution !== null || call.files.length > 0 || call.worker !== null;
+  const shown =
+    call.execution !== null || call.files.length > 0 || call.cells.length > 0 || call.worker !== null;
   return shown ? <Folded label="What the model read">{body}</Folded> : body;
-}
-
-function Folded(props: { label: string; children: React.ReactNode }): React.JSX.Element {
-  const [open, setOpen] = React.useState(false);
-  return (
-    <details className="jp-Pernix-folded" onToggle={event => setOpen(event.currentTarget.open)}>
-      <summary>{props.label}</summary>
-      {open && props.children}
-    </details>
-  );
 }

@@ -1,34 +1,46 @@
 import * as React from 'react';
-import type { TurnView } from '../api/types.gen';
+import type { ChangeDecision, TurnView } from '../api/types.gen';
 import type { Left, Limit } from '../model/budget';
+import { KeepOrUndo } from './CellChange';
 import { Icon } from './icons';
 import {
   CAN_GO_ON,
+  CHANGES,
   clockTime,
   costWords,
   count,
   duration,
   endWords,
   money,
+  openChangesWords,
   prefixWords,
   secondsBetween,
   usageWords
 } from './words';
 
-/** How a turn ended and what it took. */
-export function Foot(props: {
+export interface FootProps {
   turn: TurnView;
   onResume: (() => void) | undefined;
-}): React.JSX.Element | null {
-  const { turn, onResume } = props;
+  /** Keeps or undoes all changes of cells of a turn that are open; true when that is carried out. */
+  onDecideAll?: ((turnId: string, decision: ChangeDecision) => Promise<boolean>) | undefined;
+}
+
+/** How a turn ended and what it took. */
+export function Foot(props: FootProps): React.JSX.Element | null {
+  const { turn, onResume, onDecideAll } = props;
   const { code } = turn;
   if (code === null) {
     return null;
   }
   const said = turn.items.some(item => item.type === 'problem' && item.text === turn.detail);
+  const open = turn.items.reduce(
+    (sum, item) =>
+      item.type === 'call' ? sum + item.cells.filter(({ status }) => status === 'made').length : sum,
+    0
+  );
   const detail = code === 'answered' || said || turn.started_at === null ? '' : turn.detail;
   return (
-    <footer className={`jp-Pernix-foot jp-mod-${code}`}>
+    <footer className={`jp-Pernix-foot jp-mod-${code}`} tabIndex={-1}>
       <span className="jp-Pernix-code">
         {code === 'answered' && <Icon name="check" />}
         {endWords(turn)}
@@ -46,6 +58,16 @@ export function Foot(props: {
         <button type="button" className="jp-Pernix-button" onClick={onResume}>
           Go on
         </button>
+      )}
+      {onDecideAll && open > 0 && (
+        <span className="jp-Pernix-openChanges">
+          {openChangesWords(open)}
+          <KeepOrUndo
+            keep={CHANGES.keepAll}
+            undo={CHANGES.undoAll}
+            onDecide={decision => onDecideAll(turn.turn_id, decision)}
+          />
+        </span>
       )}
     </footer>
   );

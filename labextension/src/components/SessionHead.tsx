@@ -1,9 +1,19 @@
 import * as React from 'react';
-import type { EndpointInfo, SessionSummary, SessionView } from '../api/types.gen';
+import type { EndpointInfo, NotebookView, SessionSummary, SessionView } from '../api/types.gen';
 import { useNow } from './hooks';
-import { IconButton } from './icons';
+import { Icon, IconButton } from './icons';
 import { titleOf, TitleField } from './SessionList';
-import { clockTime, duration, secondsBetween, secondsLeft, stateWords, STATES } from './words';
+import {
+  baseName,
+  clockTime,
+  duration,
+  NOTEBOOK,
+  plain,
+  secondsBetween,
+  secondsLeft,
+  stateWords,
+  STATES
+} from './words';
 
 export interface SessionHeadProps {
   view: SessionView;
@@ -12,6 +22,11 @@ export interface SessionHeadProps {
   onRename: (title: string) => void;
   onKernel: (name: string) => void;
   onOpenRecord: () => void;
+  /** Opens the notebook that the session is attached to. */
+  onOpenNotebook?: (path: string) => void;
+  /** Lets the session work in an open notebook. */
+  onAttach?: () => void;
+  onDetach?: () => void;
   /** The endpoint that answers in this session, as far as it is known. */
   endpoint?: EndpointInfo | undefined;
   /** A session that works for this one waits for an answer. */
@@ -62,7 +77,16 @@ export function SessionHead(props: SessionHeadProps): React.JSX.Element {
           {view.space_root || 'top folder'}
         </span>
         <KernelSelect {...props} />
+        {view.place === 'own' && view.notebook === null && props.onAttach && (
+          <IconButton
+            icon="attach"
+            label={NOTEBOOK.attach}
+            disabled={view.state !== 'idle_ready'}
+            onClick={props.onAttach}
+          />
+        )}
       </div>
+      {view.notebook !== null && <Attached {...props} notebook={view.notebook} />}
       {view.parent !== null && (
         <div className="jp-Pernix-headLine jp-Pernix-dim">
           Works for{' '}
@@ -123,10 +147,13 @@ function StateWords(props: { view: SessionView; workerAsks: boolean }): React.JS
   );
 }
 
-function KernelSelect(props: SessionHeadProps): React.JSX.Element {
+function KernelSelect(props: SessionHeadProps): React.JSX.Element | null {
   const { view, kernels, onKernel } = props;
   const own = view.kernel_name;
-  if (view.place !== 'own') {
+  if (view.notebook !== null) {
+    return null;
+  }
+  if (view.place === 'in_cell') {
     return <span className="jp-Pernix-dim">runs code in its cell</span>;
   }
   return (
@@ -145,5 +172,34 @@ function KernelSelect(props: SessionHeadProps): React.JSX.Element {
         </option>
       ))}
     </select>
+  );
+}
+
+/** The notebook that the session works in, and its kernel. */
+function Attached(props: SessionHeadProps & { notebook: NotebookView }): React.JSX.Element {
+  const { notebook, view, kernels, onOpenNotebook, onDetach } = props;
+  return (
+    <div className="jp-Pernix-headLine jp-Pernix-attached" role="group" aria-label={NOTEBOOK.works}>
+      <button
+        type="button"
+        className="jp-Pernix-chip jp-mod-button"
+        title={`${NOTEBOOK.works}: ${plain(notebook.path)}`}
+        onClick={() => onOpenNotebook?.(notebook.path)}
+      >
+        <Icon name="notebook" />
+        <span className="jp-Pernix-chipText">{baseName(notebook.path)}</span>
+      </button>
+      <span className="jp-Pernix-dim">
+        {kernels.get(notebook.kernel_name) ?? plain(notebook.kernel_name)}
+      </span>
+      {onDetach && (
+        <IconButton
+          icon="close"
+          label={NOTEBOOK.detach}
+          disabled={view.state !== 'idle_ready'}
+          onClick={onDetach}
+        />
+      )}
+    </div>
   );
 }

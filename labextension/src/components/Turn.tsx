@@ -2,11 +2,12 @@ import * as React from 'react';
 import type { CallView, Item, TurnView } from '../api/types.gen';
 import type { StepDraft } from '../model/drafts';
 import { CallCard, type CallCardProps } from './CallCard';
-import { Foot } from './Foot';
+import { Foot, type FootProps } from './Foot';
 import { Icon } from './icons';
 import { Corrections, HostNotice, Notice } from './Notices';
 import { PlanCard } from './PlanCard';
 import { useRenderers } from './renderers';
+import { Told } from './Told';
 
 export interface TurnProps extends Omit<CallCardProps, 'call'> {
   turn: TurnView;
@@ -16,20 +17,22 @@ export interface TurnProps extends Omit<CallCardProps, 'call'> {
   draft: StepDraft | null;
   /** Takes up the work of this turn again; given for the last turn only. */
   onResume?: (() => void) | undefined;
+  onDecideAll?: FootProps['onDecideAll'];
 }
 
 /** One request and everything that came of it. */
 export const Turn = React.memo(function Turn(props: TurnProps): React.JSX.Element {
-  const { onResume, ...rest } = props;
+  const { onResume, onDecideAll, ...rest } = props;
   const { turn } = rest;
   return (
     <article className="jp-Pernix-turn" aria-label="Turn" data-code={turn.code ?? ''}>
       <div className="jp-Pernix-request" role="group" aria-label="Your message">
         {turn.text}
       </div>
+      <Told turn={turn} />
       {turn.plan !== null && <PlanCard plan={turn.plan} running={turn.code === null} />}
       {partsOf(rest)}
-      {turn.code !== null && <Foot turn={turn} onResume={onResume} />}
+      {turn.code !== null && <Foot turn={turn} onResume={onResume} onDecideAll={onDecideAll} />}
     </article>
   );
 });
@@ -42,7 +45,7 @@ function isRetry(item: Item): boolean {
  * What stands in a turn, in order. A text keeps its place on the page when it is done being written: what is stored of a step has the
  * key that its draft had, so a reader's place does not move.
  */
-function partsOf(props: Omit<TurnProps, 'onResume'>): React.JSX.Element[] {
+function partsOf(props: Omit<TurnProps, 'onResume' | 'onDecideAll'>): React.JSX.Element[] {
   const { turn, waiting, draft, ...handlers } = props;
   const hidden = waiting === true ? turn.items.findLastIndex(isRetry) : -1;
   const taken = new Set<string>();

@@ -3,6 +3,8 @@ import * as React from 'react';
 const PATHS = {
   add: 'M8 3v10M3 8h10',
   archive: 'M2.5 4h11v2.5h-11zM3.5 6.5v6.5h9V6.5M6.5 9h3',
+  attach:
+    'M11.5 5.5 6.8 10.2a1.4 1.4 0 0 1-2-2l5-5a2.6 2.6 0 0 1 3.7 3.7l-5.2 5.2a3.9 3.9 0 0 1-5.5-5.5l4.4-4.4',
   back: 'M10 3 5 8l5 5',
   check: 'm3 8.5 3.5 3.5L13 4.5',
   chevron: 'm6 3 5 5-5 5',

@@ -1,4 +1,11 @@
-/** What components need drawn and cannot draw themselves, given by whoever uses them. */
+/**
+ * What components need drawn and cannot draw themselves, given by whoever uses them.
+ *
+ * The components import React, our types and pure functions only; nothing of JupyterLab. Whoever shows them elsewhere (a widget with
+ * `preact/compat` in React's place) wraps them in `RenderersContext.Provider` with the three below. Each must show untrusted text and
+ * outputs without running or loading anything; `PLAIN` does. Then: props in, callbacks out; a card without a callback has no button for
+ * it. Colours are JupyterLab's variables, styles are in `style/`.
+ */
 import * as React from 'react';
 import type { JSONObject } from '../api/types.gen';
 

@@ -1,9 +1,18 @@
 /** The fixed words of the product for people. Pure. */
 import type {
   ApprovalChoice,
+  ApprovalView,
   CallStatus,
+  CellChangeView,
+  CellOp,
+  ContextItem,
+  ContextKind,
   EndpointInfo,
+  ExecutionView,
+  InputView,
+  Mention,
   Mode,
+  NotebookOwner,
   SessionState,
   SessionView,
   StepView,
@@ -91,6 +100,138 @@ export const STATUSES: Record<CallStatus, string> = {
   unknown: 'May have run'
 };
 
+/** A line that running code asks for. */
+export const INPUT = {
+  asks: 'The running code asks for a line',
+  asksPassword: 'The running code asks for a password',
+  send: 'Send',
+  refuse: 'Do not answer',
+  refuseMeans: 'The code is interrupted',
+  lines: 'Lines that the code asked for',
+  hidden: 'It is sent to the code and kept nowhere'
+} as const;
+
+/** What became of a line that running code asked for; '' while it waits. */
+export function inputWords(input: InputView): string {
+  if (input.by === '') {
+    return '';
+  }
+  if (input.by === 'host') {
+    return 'The code ended before this was answered';
+  }
+  if (input.password) {
+    return 'A password was asked for; what was typed is not kept';
+  }
+  const by = ['panel', 'user'].includes(input.by) ? '' : ` (by ${input.by})`;
+  return input.text === null ? `Not answered${by}` : `Answered${by}: ${plain(input.text)}`;
+}
+
+export const CHANGE_STATUSES: Record<CellChangeView['status'], string> = {
+  requested: 'Under way',
+  made: 'Changed',
+  refused: 'Not changed',
+  kept: 'Kept',
+  undone: 'Undone'
+};
+
+export const CHANGE_OPS: Record<CellOp, string> = {
+  insert: 'New cell',
+  edit: 'Cell edited',
+  delete: 'Cell deleted',
+  move: 'Cell moved'
+};
+
+export const CHANGES = {
+  keep: 'Keep',
+  undo: 'Undo',
+  keepMeans: 'Leave the cell as it is now',
+  undoMeans: 'Put the source and the outputs of the cell back; what ran in the kernel stays as it is',
+  keepAll: 'Keep all',
+  undoAll: 'Undo all',
+  diff: 'The change',
+  left: '…'
+} as const;
+
+/** How many changes of a turn wait for a decision. */
+export function openChangesWords(open: number): string {
+  return open === 1 ? '1 change of a cell' : `${open} changes of cells`;
+}
+
+/** Where a change was made. */
+export const OWNERS: Record<NotebookOwner, string> = {
+  page: 'in the open notebook',
+  ydoc: 'in the shared notebook',
+  file: 'in the file'
+};
+
+/** Where a cell stands now or stood before; `behind`: the id of the cell above it. */
+export function placeWords(behind: string | null): string {
+  return behind === null ? 'nowhere' : behind === '' ? 'at the top' : `below cell ${plain(behind)}`;
+}
+
+/** The cell whose code runs; '' for code beside any notebook. */
+export function cellWords(
+  execution: Pick<ExecutionView, 'cell_id' | 'notebook' | 'execution_count'>
+): string {
+  const number = execution.execution_count === null ? '' : `[${execution.execution_count}] `;
+  return execution.cell_id === '' ? '' : `${number}Cell ${plain(execution.cell_id)}`;
+}
+
+export const NOT_MIRRORED = 'The notebook does not show these outputs yet.';
+
+export const TOLD = 'What the model was told beside the message';
+
+const CONTEXTS: Record<ContextKind, string> = {
+  environment: 'Environment',
+  inventory: 'Variables',
+  variable: 'Variable',
+  cell: 'Cell',
+  kernel: 'Kernel',
+  notebook: 'Notebook'
+};
+
+export function contextWords(item: Pick<ContextItem, 'kind' | 'name'>): string {
+  const name = plain(item.name);
+  if (item.kind === 'variable' && name !== '') {
+    return `@${name}`;
+  }
+  return item.kind === 'cell' && name !== '' ? `Cell ${name}` : CONTEXTS[item.kind];
+}
+
+export function mentionWords(mention: Mention): string {
+  return mention.kind === 'variable' ? `@${plain(mention.name)}` : `Cell ${plain(mention.name)}`;
+}
+
+export function picturesWords(count: number): string {
+  return count === 1 ? 'The picture that the model saw' : `The ${count} pictures that the model saw`;
+}
+
+export const PICTURE = {
+  unknown: 'A picture of a kind that is not shown here',
+  larger: 'Show it larger',
+  smaller: 'Show it smaller'
+} as const;
+
+export const NOTEBOOK = {
+  works: 'Works in this notebook and its kernel',
+  open: 'Open the notebook',
+  detach: 'Detach from the notebook',
+  attach: 'Work in the open notebook',
+  none: 'Open a notebook first; the session works in the one that was used last.'
+} as const;
+
+/** The buttons on a piece of code. */
+export const CODE = {
+  copy: 'Copy code',
+  copied: 'Copied',
+  insert: 'Insert below the active cell'
+} as const;
+
+/** The last part of a path. */
+export function baseName(path: string): string {
+  return plain(path.split('/').pop() ?? path);
+}
+
 export const CHOICES: Record<ApprovalChoice, { label: string; past: string }> = {
   allow_once: { label: 'Allow once', past: 'Allowed once' },
   allow_session: { label: 'Allow for this session', past: 'Allowed for this session' },
@@ -98,6 +239,15 @@ export const CHOICES: Record<ApprovalChoice, { label: string; past: string }> = 
   reject_once: { label: 'Reject', past: 'Rejected' },
   reject_always: { label: 'Always reject', past: 'Rejected always' }
 };
+
+/** How a question was answered. */
+export function answerWords(approval: ApprovalView): string {
+  if (approval.choice === null) {
+    return 'Nobody answered';
+  }
+  const by = ['', 'panel', 'user'].includes(approval.by) ? '' : ` (by ${plain(approval.by)})`;
+  return `${CHOICES[approval.choice].past}${by}${approval.text && `: ${approval.text}`}`;
+}
 
 /** The words that came with a picture, for those who cannot see it. */
 export function pictureWords(plain: unknown): string {
@@ -214,4 +364,9 @@ export function plain(text: string): string {
     /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, // eslint-disable-line no-control-regex
     character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
   );
+}
+
+/** `plain` for a text of several lines. */
+export function plainLines(text: string): string {
+  return text.split('\n').map(plain).join('\n');
 }

@@ -1,4 +1,5 @@
-import type { CallView, FileChange, JSONObject, ToolKind } from '../api/types.gen';
+import type { CallView, CellChangeView, CellSnapshot, FileChange, ToolKind } from '../api/types.gen';
+import { list, number, object, oneOf, text, textOrNull } from './fields';
 
 const KINDS: readonly ToolKind[] = [
   'read',
@@ -20,27 +21,53 @@ const STATUSES: readonly CallView['status'][] = [
   'unknown'
 ];
 
-function object(value: unknown): JSONObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JSONObject) : {};
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-function number(value: unknown): number {
-  return typeof value === 'number' ? value : 0;
-}
+const CHANGES: readonly CellChangeView['status'][] = ['requested', 'made', 'refused', 'kept', 'undone'];
+const OPS: readonly CellChangeView['change']['op'][] = ['insert', 'edit', 'delete', 'move'];
+const TYPES: readonly CellSnapshot['cell_type'][] = ['code', 'markdown', 'raw'];
 
 function fileChange(value: unknown): FileChange {
   const change = object(value);
   return {
     path: text(change.path),
-    before: typeof change.before === 'string' ? change.before : null,
-    after: typeof change.after === 'string' ? change.after : null,
+    before: textOrNull(change.before),
+    after: textOrNull(change.after),
     added_lines: number(change.added_lines),
     removed_lines: number(change.removed_lines),
     diff: text(change.diff)
+  };
+}
+
+function snapshot(value: unknown): CellSnapshot | null {
+  if (value === null || value === undefined) {
+    return null;
+  }
+  const cell = object(value);
+  return {
+    cell_id: text(cell.cell_id),
+    cell_type: oneOf(TYPES, cell.cell_type, 'code'),
+    source: text(cell.source)
+  };
+}
+
+/** Nothing is kept or undone from a record, so what was made there has no buttons. */
+function cellChange(value: unknown): CellChangeView {
+  const view = object(value);
+  const change = object(view.change);
+  return {
+    change: {
+      change_id: text(change.change_id),
+      path: text(change.path),
+      op: oneOf(OPS, change.op, 'edit'),
+      cell_id: text(change.cell_id),
+      before: snapshot(change.before),
+      after: snapshot(change.after),
+      behind: textOrNull(change.behind),
+      was_behind: textOrNull(change.was_behind)
+    },
+    turn_id: text(view.turn_id),
+    status: oneOf(CHANGES, view.status, 'made'),
+    owner: null,
+    detail: text(view.detail)
   };
 }
 
@@ -52,10 +79,10 @@ export function callFrom(data: unknown): CallView {
     call_id: text(call.call_id),
     step_id: '',
     tool: text(call.tool) || 'tool',
-    kind: KINDS.find(kind => kind === call.kind) ?? 'other',
+    kind: oneOf(KINDS, call.kind, 'other'),
     title: text(call.title),
     arguments: object(call.arguments),
-    status: STATUSES.find(status => status === call.status) ?? 'completed',
+    status: oneOf(STATUSES, call.status, 'completed'),
     requested_at: '',
     started_at: null,
     verdict: call.verdict === 'refuse' ? 'refuse' : null,
@@ -63,12 +90,12 @@ export function callFrom(data: unknown): CallView {
     approval: null,
     execution: null,
     earlier: [],
-    files: Array.isArray(call.files) ? call.files.map(fileChange) : [],
+    files: list(call.files).map(fileChange),
     result: text(call.result),
     side_file: '',
     duration: typeof call.duration === 'number' ? call.duration : null,
     worker: null,
-    cells: [],
+    cells: list(call.cells).map(cellChange),
     pictures: []
   };
 }

@@ -1,8 +1,8 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { Clipboard, Notification } from '@jupyterlab/apputils';
+import { Clipboard } from '@jupyterlab/apputils';
 import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
-import { INotebookTracker, NotebookActions } from '@jupyterlab/notebook';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
+import { CommandIDs } from '../commands';
 import { makeCode } from '../rendering/code';
 import { makeMarkdown } from '../rendering/markdown';
 import { makeOutputs } from '../rendering/outputs';
@@ -18,34 +18,20 @@ async function copy(text: string): Promise<void> {
   }
 }
 
-/** Put code into a new cell below the active one of the notebook that was used last. */
-function insertInto(tracker: INotebookTracker | null, text: string): void {
-  const panel = tracker?.currentWidget;
-  if (!panel) {
-    Notification.warning('Open a notebook first; the code goes below its active cell.', { autoClose: 4000 });
-    return;
-  }
-  const { content } = panel;
-  NotebookActions.insertBelow(content);
-  content.activeCell?.model.sharedModel.setSource(text);
-  Notification.success(`Inserted into ${panel.title.label}.`, { autoClose: 2000 });
-}
-
 export const renderers: JupyterFrontEndPlugin<IRenderers> = {
   id: 'jupyter_pernix:renderers',
   description: 'Draws Markdown, code and outputs of agents, untrusted.',
   autoStart: true,
   provides: IRenderers,
   requires: [IRenderMimeRegistry, IEditorLanguageRegistry],
-  optional: [INotebookTracker],
   activate: (
-    _: JupyterFrontEnd,
+    app: JupyterFrontEnd,
     rendermime: IRenderMimeRegistry,
-    languages: IEditorLanguageRegistry,
-    tracker: INotebookTracker | null
+    languages: IEditorLanguageRegistry
   ): IRenderers => {
     const registry = guardedRegistry(rendermime);
-    const actions = { copy, insert: (text: string) => insertInto(tracker, text) };
+    const insert = (code: string) => void app.commands.execute(CommandIDs.insertBelow, { code });
+    const actions = { copy, insert };
     return {
       renderers: {
         Markdown: makeMarkdown({ registry, actions }),

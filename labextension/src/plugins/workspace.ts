@@ -3,7 +3,8 @@ import { Notification } from '@jupyterlab/apputils';
 import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import type { Mode } from '../api/types.gen';
-import { MODES } from '../components/words';
+import { CommandIDs } from '../commands';
+import { MODES, NOTEBOOK } from '../components/words';
 import { BrowserStore } from '../panels/store';
 import { widen } from '../panels/widen';
 import { Workspace } from '../panels/workspace';
@@ -57,7 +58,14 @@ export const workspace: JupyterFrontEndPlugin<IWorkspace> = {
         Notification.warning(`${path} could not be opened. Has it been moved or deleted?`);
       });
     };
-    const widget = new Workspace(model, { openFile, kernels: () => kernelsOf(app) }, renderers);
+    const attach = (sessionId: string) => {
+      if (app.commands.isEnabled(CommandIDs.attachNotebook, { sessionId })) {
+        void app.commands.execute(CommandIDs.attachNotebook, { sessionId });
+      } else {
+        Notification.warning(NOTEBOOK.none, { autoClose: 4000 });
+      }
+    };
+    const widget = new Workspace(model, { openFile, attach, kernels: () => kernelsOf(app) }, renderers);
     app.shell.add(widget, 'right', { rank: 500, type: 'Pernix' });
     restorer?.add(widget, widget.id);
     widenOnce(app, widget, store);

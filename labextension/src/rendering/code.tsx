@@ -1,10 +1,11 @@
 import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import * as React from 'react';
 import { IconButton } from '../components/icons';
+import { CODE } from '../components/words';
 
 export interface CodeActions {
   copy: (text: string) => Promise<void>;
-  /** Puts code into the active notebook. */
+  /** Puts code into a new cell below the active one. */
   insert: (text: string) => void;
 }
 
@@ -28,10 +29,10 @@ export function CodeToolbar(props: {
       <span className="jp-Pernix-codeName">{language}</span>
       <IconButton
         icon={copied ? 'check' : 'copy'}
-        label={copied ? 'Copied' : 'Copy code'}
+        label={copied ? CODE.copied : CODE.copy}
         onClick={() => void actions.copy(text).then(() => setCopied(true))}
       />
-      <IconButton icon="insert" label="Insert into notebook" onClick={() => actions.insert(text)} />
+      <IconButton icon="insert" label={CODE.insert} onClick={() => actions.insert(text)} />
     </div>
   );
 }

@@ -20,6 +20,8 @@ export interface WorkspaceActions {
   /** `path` below the server's root. */
   openFile: (path: string) => void;
   kernels: () => ReadonlyMap<string, string>;
+  /** Lets a session work in the notebook that was used last. */
+  attach: (sessionId: string) => void;
 }
 
 export interface BodyProps {
@@ -126,6 +128,18 @@ function Session(props: BodyProps & { session: SessionModel }): React.JSX.Elemen
     (...answer: Parameters<SessionModel['answer']>) => session.answer(...answer),
     [session]
   );
+  const onInput = React.useCallback(
+    (...answer: Parameters<SessionModel['answerInput']>) => session.answerInput(...answer),
+    [session]
+  );
+  const onDecide = React.useCallback(
+    (...decision: Parameters<SessionModel['decideChange']>) => session.decideChange(...decision),
+    [session]
+  );
+  const onDecideAll = React.useCallback(
+    (...decision: Parameters<SessionModel['decideChanges']>) => session.decideChanges(...decision),
+    [session]
+  );
   const folder = view.space_root;
   const onOpenFile = React.useCallback(
     (path: string) => actions.openFile(folder === '' ? path : `${folder}/${path}`),
@@ -169,6 +183,9 @@ function Session(props: BodyProps & { session: SessionModel }): React.JSX.Elemen
         onRename={title => void session.configure({ title })}
         onKernel={name => void session.configure({ kernel_name: name })}
         onOpenRecord={() => actions.openFile(view.record_path)}
+        onOpenNotebook={actions.openFile}
+        onAttach={() => actions.attach(view.session_id)}
+        onDetach={() => void session.detach()}
         endpoint={endpoint}
         workerAsks={workerAsks}
         parent={view.parent === null ? undefined : model.sessions.summary(view.parent)}
@@ -180,6 +197,10 @@ function Session(props: BodyProps & { session: SessionModel }): React.JSX.Elemen
           drafts={model.sessions.drafts(view.session_id)}
           onResume={() => void session.resume()}
           onAnswer={onAnswer}
+          onInput={onInput}
+          onDecide={onDecide}
+          onDecideAll={onDecideAll}
+          onOpenNotebook={actions.openFile}
           onOpenFile={onOpenFile}
           onReadSideFile={onReadSideFile}
         >

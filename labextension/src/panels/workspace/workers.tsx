@@ -1,7 +1,7 @@
 import * as React from 'react';
 import { CallCard } from '../../components/CallCard';
 import type { Workers } from '../../components/Worker';
-import { openApprovals } from '../../model/reduce';
+import { openApprovals, openInputs } from '../../model/reduce';
 import type { SessionModel } from '../../model/session';
 import { useModel } from '../useModel';
 import type { WorkspaceModel } from './model';
@@ -40,10 +40,14 @@ function AskedBy(props: { session: SessionModel }): React.JSX.Element {
     (...answer: Parameters<SessionModel['answer']>) => session.answer(...answer),
     [session]
   );
+  const onInput = React.useCallback(
+    (...answer: Parameters<SessionModel['answerInput']>) => session.answerInput(...answer),
+    [session]
+  );
   return (
     <>
-      {openApprovals(session.view).map(call => (
-        <CallCard key={call.call_id} call={call} onAnswer={onAnswer} />
+      {[...openApprovals(session.view), ...openInputs(session.view)].map(call => (
+        <CallCard key={call.call_id} call={call} onAnswer={onAnswer} onInput={onInput} />
       ))}
     </>
   );
