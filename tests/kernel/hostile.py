@@ -1,7 +1,11 @@
 """Run in a kernel by ``test_inspection.py``: values whose every method, property and metaclass leaves a trace and does harm."""
 
+import datetime
 import pathlib
 import time
+
+import numpy
+import pandas
 
 TRACES: list[str] = []
 _ARMED = False
@@ -21,13 +25,60 @@ def _harm(name):
     return harm
 
 
-_NAMES = (
-    "__repr__ __str__ __len__ __iter__ __next__ __getitem__ __getattr__ __getattribute__ __eq__ __ne__ __hash__ __bool__ __sizeof__ "
-    "__dir__ __format__ __bytes__ __index__ __int__ __float__ __complex__ __array__ __call__ __contains__ __lt__ __reduce_ex__ "
-    "__copy__ __deepcopy__ __fspath__ __enter__ __abs__ __length_hint__ __instancecheck__ __subclasscheck__ __array_finalize__ "
-    "__array_ufunc__ __array_function__ keys items values tolist head shape dtype nbytes columns isoformat utcoffset tzname "
-    "_repr_html_ _repr_mimebundle_ _repr_pretty_ _ipython_display_ "
-).split()
+_NAMES = [
+    "__repr__",
+    "__str__",
+    "__len__",
+    "__iter__",
+    "__next__",
+    "__getitem__",
+    "__getattr__",
+    "__getattribute__",
+    "__eq__",
+    "__ne__",
+    "__hash__",
+    "__bool__",
+    "__sizeof__",
+    "__dir__",
+    "__format__",
+    "__bytes__",
+    "__index__",
+    "__int__",
+    "__float__",
+    "__complex__",
+    "__array__",
+    "__call__",
+    "__contains__",
+    "__lt__",
+    "__reduce_ex__",
+    "__copy__",
+    "__deepcopy__",
+    "__fspath__",
+    "__enter__",
+    "__abs__",
+    "__length_hint__",
+    "__instancecheck__",
+    "__subclasscheck__",
+    "__array_finalize__",
+    "__array_ufunc__",
+    "__array_function__",
+    "keys",
+    "items",
+    "values",
+    "tolist",
+    "head",
+    "shape",
+    "dtype",
+    "nbytes",
+    "columns",
+    "isoformat",
+    "utcoffset",
+    "tzname",
+    "_repr_html_",
+    "_repr_mimebundle_",
+    "_repr_pretty_",
+    "_ipython_display_",
+]
 
 
 class Meta(type):
@@ -93,12 +144,6 @@ class WithProperties:
         return _harm("__module__")()
 
 
-import datetime
-
-import numpy
-import pandas
-
-
 class EvilZone(datetime.tzinfo):
     def utcoffset(self, when):
         return _harm("utcoffset")() if _ARMED else datetime.timedelta(0)
@@ -144,11 +189,23 @@ evil_times = [evil_time, EvilStr("inside"), {EvilStr("key"): evil}]
 evil_generator = (_harm("generator")() for _ in [1])
 impostor = DataFrame()
 
-for _class_name in (
-    "Evil EvilStr EvilBytes EvilInt EvilFloat EvilList EvilTuple EvilDict EvilSet EvilArray EvilFrame DataFrame"
-).split():
+_EVIL = {
+    "Evil": Evil,
+    "EvilStr": EvilStr,
+    "EvilBytes": EvilBytes,
+    "EvilInt": EvilInt,
+    "EvilFloat": EvilFloat,
+    "EvilList": EvilList,
+    "EvilTuple": EvilTuple,
+    "EvilDict": EvilDict,
+    "EvilSet": EvilSet,
+    "EvilArray": EvilArray,
+    "EvilFrame": EvilFrame,
+    "DataFrame": DataFrame,
+}
+for _class_name, _class in _EVIL.items():
     for _name in _NAMES:
-        setattr(globals()[_class_name], _name, _harm(f"{_class_name}.{_name}"))
+        setattr(_class, _name, _harm(f"{_class_name}.{_name}"))
 for _name in _NAMES:
     setattr(Meta, _name, _harm(f"Meta.{_name}"))
 type.__setattr__(Meta, "__module__", property(_harm("Meta.__module__")))

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from jupyter_pernix.errors import KernelError
 from jupyter_pernix.kernel import inspection
 from jupyter_pernix.kernel.provision import Kernels
-from jupyter_pernix.records import Column, Variable, Variables
+from jupyter_pernix.records import Column, Variable
 
 from .conftest import Cells, Ran, kernel_environ
 from .test_sidechannel import wait_text
