@@ -7,13 +7,14 @@ from typing import Any
 from ...errors import ToolRetry
 from ...records import JSON
 from ..guards import call_key
-from . import cells, files, finish, search, shell
+from . import cells, files, finish, search, shell, variables
 from .base import Tool
 
 TOOLS: Mapping[str, Tool[Any]] = {
     tool.name: tool
     for tool in (
         cells.TOOL,
+        variables.TOOL,
         files.READ,
         search.LIST,
         search.SEARCH,
