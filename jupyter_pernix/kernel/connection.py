@@ -30,6 +30,9 @@ _YIELD_EVERY = 50
 """Messages after which other tasks get a turn."""
 
 
+Channel = Literal["shell", "iopub", "stdin"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Message:
     """``parent_id``: the request that this belongs to, "" if none."""
@@ -61,7 +64,7 @@ class Connection:
     def __init__(self, manager: KernelManager, context: zmq.asyncio.Context) -> None:
         self._manager, self._context = manager, context
         self._client = _new_client(manager, context)
-        self._client.start_channels(stdin=False, hb=False, control=False)
+        self._client.start_channels(stdin=True, hb=False, control=False)
         self._side: SideChannel | None = None
         self.closed = False
         self.busy = False
@@ -74,6 +77,7 @@ class Connection:
             self.closed = True
             self._client.shell_channel.stop()
             self._client.iopub_channel.stop()
+            self._client.stdin_channel.stop()
             if self._side is not None:
                 self._side.close()
 
@@ -86,18 +90,22 @@ class Connection:
             self._side = SideChannel(client)
         return self._side
 
-    def send_code(self, code: str, expressions: dict[str, str] | None = None) -> str:
+    def send_code(self, code: str, expressions: dict[str, str] | None = None, *, asks: bool = False) -> str:
         """Returns the id of the request. An error in it leaves the requests of other clients alone. The values of
-        ``expressions`` after the code come with the reply."""
+        ``expressions`` after the code come with the reply. ``asks``: what asks for a line may do so, on stdin."""
         return self._client.execute(
-            scrub(code), user_expressions=expressions or {}, allow_stdin=False, stop_on_error=False
+            scrub(code), user_expressions=expressions or {}, allow_stdin=asks, stop_on_error=False
         )
+
+    def send_input(self, line: str) -> None:
+        """The answer to the kernel's last request for a line."""
+        self._client.input(scrub(line))
 
     def ask_info(self) -> str:
         """A harmless request; it also wakes a kernel whose event loop sleeps on an interrupt it has not noticed."""
         return self._client.kernel_info()
 
-    async def messages(self, channel: Literal["shell", "iopub"]) -> AsyncIterator[Message]:
+    async def messages(self, channel: Channel) -> AsyncIterator[Message]:
         """All messages from now on; ends when the connection is closed."""
         count = 0
         while not self.closed:
@@ -111,7 +119,7 @@ class Connection:
             if count % _YIELD_EVERY == 0:
                 await anyio.lowlevel.checkpoint()
 
-    async def waiting(self, channel: Literal["shell", "iopub"]) -> AsyncIterator[Message]:
+    async def waiting(self, channel: Channel) -> AsyncIterator[Message]:
         """The messages that are here already."""
         while not self.closed and (message := await self._receive(channel)) is not None:
             yield message
@@ -130,7 +138,7 @@ class Connection:
                     group.start_soon(self._first, "shell", "kernel_info_reply")
                 return
 
-    async def _poll(self, channel: Literal["shell", "iopub"], seconds: float) -> bool:
+    async def _poll(self, channel: Channel, seconds: float) -> bool:
         try:
             return bool(await self._socket(channel).poll(int(seconds * 1000)))
         except anyio.get_cancelled_exc_class():
@@ -138,12 +146,12 @@ class Connection:
                 return False
             raise
 
-    async def _first(self, channel: Literal["shell", "iopub"], message_type: str) -> None:
+    async def _first(self, channel: Channel, message_type: str) -> None:
         async for message in self.messages(channel):
             if message.type == message_type or not message_type:
                 return
 
-    async def _receive(self, channel: Literal["shell", "iopub"]) -> Message | None:
+    async def _receive(self, channel: Channel) -> Message | None:
         """The next message if there is one. A message that cannot be read is dropped, as ``Session`` would refuse it."""
         try:
             frames = await self._socket(channel).recv_multipart(zmq.NOBLOCK)
@@ -179,6 +187,11 @@ class Connection:
         elif self.cell is not None and message.parent_id == self.cell.get("msg_id"):
             self.busy = message.content.get("execution_state") == "busy"
 
-    def _socket(self, channel: Literal["shell", "iopub"]) -> zmq.asyncio.Socket:
-        chosen = self._client.shell_channel if channel == "shell" else self._client.iopub_channel
-        return cast(zmq.asyncio.Socket, chosen.socket)
+    def _socket(self, channel: Channel) -> zmq.asyncio.Socket:
+        match channel:
+            case "shell":
+                return cast(zmq.asyncio.Socket, self._client.shell_channel.socket)
+            case "iopub":
+                return cast(zmq.asyncio.Socket, self._client.iopub_channel.socket)
+            case "stdin":
+                return cast(zmq.asyncio.Socket, self._client.stdin_channel.socket)

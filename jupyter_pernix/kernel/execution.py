@@ -12,7 +12,7 @@ from ..records import JSON, ExecutionResult, ExecutionStatus
 from .connection import Message
 from .outputs import OutputFold, Step
 
-Ending = Literal["", "dead", "restarted", "stuck"]
+Ending = Literal["", "dead", "restarted", "stuck", "lost"]
 Interrupter = Literal["", "deadline", "request", "cancel"]
 
 _REPLY_ERRORS = {"error"}
@@ -46,6 +46,11 @@ class Execution:
         self.failure: Exception | None = None
         self.outbox: deque[Step] = deque()
         self.closing = False
+        self.asking = False
+        """It waits for a line from the user."""
+        self._declined = False
+        self._turned = anyio.Event()
+        """``asking`` has changed, or it has ended or was declined an answer."""
         self.deadline: float | None = None
         self.stopped_kernel = False
         """It called ``exit()``: the kernel goes on for a moment, but not for long."""
@@ -73,6 +78,29 @@ class Execution:
             self._reply = message.content
             self._take_count(message.content)
             self._end_if_complete()
+
+    async def wait_ended(self, seconds: float | None) -> Literal["ended", "deadline", "declined"]:
+        """Until it has ended, was declined an answer, or ``seconds`` are over, in which waiting for the user does not count."""
+        left = seconds
+        while not self.ended.is_set() and not self._declined:
+            asking, began, turned = self.asking, anyio.current_time(), self._turned
+            with anyio.move_on_after(None if asking else left):
+                await turned.wait()
+            if left is not None and not asking:
+                left -= anyio.current_time() - began
+                if left <= 0 and not turned.is_set():
+                    return "deadline"
+        return "ended" if self.ended.is_set() else "declined"
+
+    def set_asking(self, asking: bool) -> None:
+        self.asking = asking
+        self._turn()
+
+    def decline(self, sentence: str) -> None:
+        """The user does not answer what it asks."""
+        self._declined = True
+        self._notes.append(sentence)
+        self._turn()
 
     def end(self, ending: Ending, sentence: str) -> None:
         """It will not end by itself."""
@@ -187,3 +215,8 @@ class Execution:
         self.began.set()
         self.ended.set()
         self.changed.set()
+        self._turn()
+
+    def _turn(self) -> None:
+        self._turned.set()
+        self._turned = anyio.Event()

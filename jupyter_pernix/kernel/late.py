@@ -1,0 +1,67 @@
+"""What code of one kernel process has shown, and what still comes of it after its execution has ended."""
+
+from collections import Counter, OrderedDict, deque
+from collections.abc import Awaitable, Callable
+
+from ..ids import ExecutionId
+from ..records import OutputOp
+from .connection import Connection, Message
+from .outputs import Displays, OutputFold, Step
+
+OnLate = Callable[[ExecutionId, OutputOp], Awaitable[None]]
+"""Told of a change to the outputs of an execution that has ended."""
+
+_REMEMBERED = 50
+_STEPS = 200
+
+
+class Past:
+    """The last executions and their outputs, by the id of their request; threads and timers of theirs still put out."""
+
+    def __init__(self, on_late: OnLate | None = None) -> None:
+        self.on_late = on_late
+        self.displays = Displays()
+        self._folds: OrderedDict[str, OutputFold] = OrderedDict()
+        self._steps: Counter[ExecutionId] = Counter()
+
+    def remember(self, request_id: str, fold: OutputFold) -> None:
+        self._folds[request_id] = fold
+        if len(self._folds) > _REMEMBERED:
+            self._folds.popitem(last=False)
+
+    def forget(self) -> None:
+        """The process is gone: nothing of it is waited for any more."""
+        self._folds.clear()
+        self._steps.clear()
+        self.displays = Displays()
+
+    def take(self, message: Message) -> bool:
+        """Whether it belongs to an execution that has ended; it is taken then."""
+        fold = self._folds.get(message.parent_id)
+        if fold is not None:
+            fold.add(message.type, message.content)
+        return fold is not None
+
+    def collect(self, steps: deque[Step]) -> None:
+        """What changed since the last call; an execution that never stops putting out is forgotten."""
+        for request_id, fold in list(self._folds.items()):
+            new = fold.take()
+            steps.extend(new)
+            self._steps[fold.execution_id] += len(new)
+            if self._steps[fold.execution_id] > _STEPS:
+                del self._folds[request_id], self._steps[fold.execution_id]
+
+    async def tell(self, step: Step) -> None:
+        if self.on_late is not None:
+            await self.on_late(step.execution_id, step.op)
+
+    async def drain(self, connection: Connection) -> None:
+        """Take and tell what is here already, while nothing runs."""
+        async for _ in connection.waiting("shell"):
+            pass
+        async for message in connection.waiting("iopub"):
+            self.take(message)
+        steps: deque[Step] = deque()
+        self.collect(steps)
+        for step in steps:
+            await self.tell(step)
