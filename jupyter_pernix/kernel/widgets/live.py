@@ -1,5 +1,6 @@
 """What all widgets are: an anywidget with a static picture of itself beside it in the notebook."""
 
+import os
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,7 +40,11 @@ class LiveWidget(anywidget.AnyWidget):
     KIND: ClassVar[str] = ""
 
     link = traitlets.Dict({"state": "live", "text": ""}).tag(sync=True)
-    kernel_pid = traitlets.Int(0).tag(sync=True)
+    kernel_pid = traitlets.Int().tag(sync=True)
+
+    @traitlets.default("kernel_pid")
+    def _default_kernel_pid(self) -> int:
+        return os.getpid()
 
     def __init__(self) -> None:
         super().__init__()

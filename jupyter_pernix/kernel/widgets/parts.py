@@ -49,8 +49,8 @@ def bounded(value: Any, limit: int = TEXT, depth: int = DEPTH) -> Any:
 
 
 def head(view: SessionView) -> JSON:
-    """The session without its turns."""
-    return bounded(msgspec.to_builtins(msgspec.structs.replace(view, turns=[])))
+    """The session without its turns, and without what changes with each event."""
+    return bounded(msgspec.to_builtins(msgspec.structs.replace(view, turns=[], last_seq=0)))
 
 
 def calls(view: SessionView) -> list[tuple[int, JSON]]:

@@ -1,6 +1,6 @@
 """The widgets of a session."""
 
-import os
+from copy import copy
 from typing import Any, ClassVar
 
 import traitlets
@@ -32,14 +32,10 @@ class SessionWidget(LiveWidget):
     def __init__(self, session: str | None = None) -> None:
         client = choose.connected()
         session_id = choose.session_id(client, session)
+        # Before the model is opened, so that it opens with all of them.
+        empty = traitlets.Dict(allow_none=True, default_value=None).tag(sync=True)
+        self.add_traits(**{f"entry{at}": copy(empty) for at in range(self.ENTRIES)})
         super().__init__()
-        self.add_traits(
-            **{
-                f"entry{at}": traitlets.Dict(allow_none=True, default_value=None).tag(sync=True)
-                for at in range(self.ENTRIES)
-            }
-        )
-        self.kernel_pid = os.getpid()
         self._quiet: bool | None = None
         self._follower: Follower | None = Follower.open(client, session_id, self._follow)
 

@@ -1,7 +1,6 @@
 """The widget of the GPUs."""
 
 import contextlib
-import os
 import threading
 import time
 from typing import Any
@@ -37,7 +36,6 @@ class Vram(LiveWidget):
     def __init__(self) -> None:
         self._client = choose.connected()
         super().__init__()
-        self.kernel_pid = os.getpid()
         self._seen: dict[str, float] = {}
         self._woken = threading.Event()
         self._stop = threading.Event()
