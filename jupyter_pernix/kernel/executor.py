@@ -47,12 +47,14 @@ class KernelExecutor:
         context: zmq.asyncio.Context,
         place: Place = "own",
         interrupt_grace: float = 5.0,
+        patience: float = 120.0,
         caps: Caps | None = None,
         side_file: SideFile | None = None,
         on_late: OnLate | None = None,
         on_restart: OnRestart | None = None,
     ) -> None:
-        """``interrupt_grace``: seconds that code has to end after an interrupt before the next, stronger measure."""
+        """``interrupt_grace``: seconds that code has to end after an interrupt before the next, stronger measure. ``patience``:
+        seconds that code waits for the user's own code in an attached kernel."""
         self.on_restart = on_restart
         self._process = process
         self._connection: Connection | None = connection
@@ -60,6 +62,7 @@ class KernelExecutor:
         self._context = context
         self._place: Place = place
         self._grace = interrupt_grace
+        self._patience = patience
         self._caps = caps if caps is not None else Caps()
         self._side_file = side_file
         self._lock = anyio.Lock()
@@ -113,13 +116,13 @@ class KernelExecutor:
         ask_input: AskInput | None = None,
     ) -> ExecutionResult:
         """As ``ports.Executor.execute``; calls wait for each other. The deadline counts from when the kernel takes it up. In an attached
-        kernel the code is handed over when nobody else's runs; when that takes longer than the deadline it is not run.
+        kernel the code is handed over when nobody else's runs; when that takes too long it is not run.
 
         :raises KernelError: if there is no kernel and none can be started
         """
         async with self._lock:
             prologue = await self._make_ready()
-            waited = await self._wait_turn(deadline)
+            waited = await self._wait_turn()
             if waited is not None:
                 return waited
             self._asks = ask_input is not None
@@ -275,12 +278,12 @@ class KernelExecutor:
 
     # ---- one execution --------------------------------------------------------------------------------------------------
 
-    async def _wait_turn(self, deadline: float | None) -> ExecutionResult | None:
+    async def _wait_turn(self) -> ExecutionResult | None:
         """Until nobody else's code runs; a result when the wait was too long or was ended."""
         connection = self._connected()
         if self._place != "attached" or not connection.busy:
             return None
-        limit = anyio.move_on_after(deadline)
+        limit = anyio.move_on_after(self._patience)
         with anyio.CancelScope() as self._turn, limit:
             while connection.busy:
                 await connection.readable(1.0)
@@ -290,7 +293,7 @@ class KernelExecutor:
             detail = "It was stopped while it waited for other code in this kernel to end; it was not run."
             return ExecutionResult(status="cancelled", detail=detail)
         if limit.cancelled_caught:
-            detail = f"Other code has been running in this kernel for more than {deadline:g} s; it was not run."
+            detail = f"Other code has been running in this kernel for more than {self._patience:g} s; it was not run."
             return ExecutionResult(status="not_run", detail=detail)
         return None
 

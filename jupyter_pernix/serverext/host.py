@@ -11,9 +11,10 @@ import msgspec
 
 from ..errors import ToolFailed
 from ..events import Delta, Event, Stored, TurnFinished
-from ..ids import CallId, SessionId, TurnId
+from ..ids import CallId, ExecutionId, SessionId, TurnId
 from ..ports import Executor, Notebooks, WorkerAnswer
 from ..records import ApprovalAnswer, ApprovalChoice, Budget, Mode, TerminalCode
+from .inputs import Inputs
 from .pauses import Pauses
 from .questions import Questions
 from .session_kernel import SessionKernel
@@ -56,6 +57,7 @@ class Parts:
 
     log: SessionLog
     questions: Questions
+    inputs: Inputs
     kernel: SessionKernel
     record: SessionRecord
     pauses: Pauses
@@ -140,6 +142,11 @@ class Host:
             )
         await self._parts.pauses.show(self.turn_id)
         return answer
+
+    async def ask_input(self, execution_id: ExecutionId, prompt: str, password: bool) -> str | None:
+        text = await self._parts.inputs.ask(self.turn_id, execution_id, prompt, password)
+        await self._parts.pauses.show(self.turn_id)
+        return text
 
     @property
     def pause_wanted(self) -> bool:

@@ -27,6 +27,7 @@ from . import naming
 from .background import start_guarded
 from .going_on import request_to_go_on
 from .host import Ending, Host, Parts, QueuedTurn, Workers
+from .inputs import Inputs, OpenInputs
 from .live_turn import LiveTurn, end_turn
 from .notebooks.attachment import Attachment
 from .notebooks.service import SessionNotebooks
@@ -50,7 +51,13 @@ class Session:
     """One durable conversation, live in this process."""
 
     def __init__(
-        self, session_id: SessionId, around: Surroundings, questions: dict[ApprovalId, Question], workers: Workers
+        self,
+        session_id: SessionId,
+        around: Surroundings,
+        *,
+        questions: dict[ApprovalId, Question],
+        inputs: OpenInputs,
+        workers: Workers,
     ) -> None:
         self.session_id = session_id
         self.around = around
@@ -63,6 +70,7 @@ class Session:
         self.parts = Parts(
             log=self.log,
             questions=self.questions,
+            inputs=Inputs(self.log, inputs),
             kernel=self.kernel,
             record=self.record,
             pauses=self.pauses,

@@ -30,6 +30,8 @@ class SessionLog:
         self.around = around
         self.moving = anyio.Lock()
         """Held while the state changes."""
+        self.inputs = 0
+        """Lines that code waits for now; it ends with this server."""
         self._fold: SessionFold | None = None
         self._missed: list[Stored] | None = None
         self._loading = anyio.Lock()
@@ -46,7 +48,7 @@ class SessionLog:
         the turn that it works for ends."""
         summary = self.summary
         waits = summary.state in (SessionState.AWAITING_USER, SessionState.PAUSED)
-        return self.around.stopping and waits and summary.parent is None
+        return self.around.stopping and waits and summary.parent is None and not self.inputs
 
     @property
     def space(self) -> Path:

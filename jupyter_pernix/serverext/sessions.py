@@ -4,6 +4,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ from ..records import (
 from . import naming
 from .background import start_guarded
 from .host import Host, QueuedTurn
+from .inputs import OpenInputs
 from .notebooks.session_cells import SessionCells
 from .questions import Question
 from .session import Session
@@ -64,7 +66,9 @@ class Sessions:
         self.around = around
         self._live: dict[SessionId, Session] = {}
         self._questions: dict[ApprovalId, Question] = {}
-        self._workers = WorkerSessions(around, self._open_worker)
+        self.inputs = OpenInputs(around.store)
+        workers = WorkerSessions(around, self._open_worker)
+        self._make = partial(Session, around=around, questions=self._questions, inputs=self.inputs, workers=workers)
         self._warmed = False
         self.cells = SessionCells(around, self._session)
 
@@ -183,7 +187,7 @@ class Sessions:
 
     async def _created(self, *, title: str, space_root: str, parent: SessionId | None = None, **fields: Any) -> Session:
         session_id = new_session_id()
-        session = Session(session_id, self.around, self._questions, self._workers)
+        session = self._make(session_id)
         async with self.around.naming:
             path = session.record.free_path(space_root, title or "session")
             created = SessionCreated(
@@ -338,7 +342,7 @@ class Sessions:
         session = self._live.get(session_id)
         if session is None:
             self.summary(session_id)
-            session = self._live[session_id] = Session(session_id, self.around, self._questions, self._workers)
+            session = self._live[session_id] = self._make(session_id)
         else:
             self._live[session_id] = self._live.pop(session_id)
         for old in list(self._live.values())[:-_FOLDS_KEPT]:

@@ -18,6 +18,8 @@ from ...records import (
     ExecutionView,
     Finding,
     GpuDevices,
+    InputAnswer,
+    InputView,
     LocalModel,
     LocalStart,
     LocalStatus,
@@ -51,6 +53,7 @@ from .events import EventsHandler
 from .executions import FinishHandler, OutputsHandler, SideFileHandler
 from .gpu import GpuDevicesHandler
 from .info import Info, InfoHandler
+from .inputs import InputHandler
 from .local import LocalHandler
 from .notebooks import (
     CellChangesHandler,
@@ -376,6 +379,13 @@ ROUTES: tuple[Route, ...] = (
                 takes=ChangesDecide,
                 gives=list[CellChangeView],
             )
+        },
+    ),
+    Route(
+        path="/inputs/{input_id}",
+        handler=InputHandler,
+        verbs={
+            "post": Verb(says="Give running code the line that it asked for, once.", takes=InputAnswer, gives=InputView)
         },
     ),
 )

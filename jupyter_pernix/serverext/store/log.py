@@ -25,7 +25,7 @@ from ...events import (
     encode_event,
     encode_stored,
 )
-from ...ids import ApprovalId, ChangeId, SessionId
+from ...ids import ApprovalId, ChangeId, InputId, SessionId
 from ...records import SessionState, SessionSummary, SqlQuery, SqlResult
 from . import cell_queries, queries
 from .database import Database, connect
@@ -216,6 +216,10 @@ class EventStore:
     async def approval(self, approval_id: ApprovalId) -> tuple[SessionId, bool] | None:
         """The session that a question was asked in, and whether it is answered; ``None``: there is no such question."""
         return await self._read(lambda connection: queries.approval(connection, approval_id))
+
+    async def has_input(self, input_id: InputId) -> bool:
+        """Whether code ever asked for this line."""
+        return await self._read(lambda connection: queries.has_input(connection, input_id))
 
     async def sql(self, query: SqlQuery) -> SqlResult:
         """A query of the user's, as ``SqlReader.answer``."""

@@ -105,6 +105,11 @@ def unfinished(connection: "DuckDBPyConnection") -> list[SessionId]:
     return [SessionId(session_id) for (session_id,) in rows]
 
 
+def has_input(connection: "DuckDBPyConnection", input_id: str) -> bool:
+    asked = "SELECT 1 FROM events WHERE type = 'input.requested' AND body ->> '$.input_id' = ? LIMIT 1"
+    return connection.execute(asked, [input_id]).fetchone() is not None
+
+
 def approval(connection: "DuckDBPyConnection", approval_id: str) -> tuple[SessionId, bool] | None:
     rows = connection.execute(
         """
