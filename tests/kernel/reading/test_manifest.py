@@ -60,7 +60,8 @@ def test_case_is_read_as_expected(entry: dict[str, str], tmp_path: Path):
     if entry["file"] in SCRIPTS:
         script, age = SCRIPTS[entry["file"]]
         path.with_suffix(".py").write_text(script, encoding="utf-8")
-        os.utime(path.with_suffix(".py"), ns=(path.stat().st_mtime_ns + age,) * 2)
+        moment = path.stat().st_mtime_ns + age
+        os.utime(path.with_suffix(".py"), ns=(moment, moment))
     content = path.read_bytes()
 
     reading = read_file(path)

@@ -1,0 +1,181 @@
+"""Secrets in what is written down for others: recognised by their shape, by the name that they are assigned to, or because the host
+knows them, and replaced by ``••••(kind)``. Pure.
+
+What is masked stays masked, and masking it again changes nothing. Digests, UUIDs, commit ids, pictures and code without a secret in it
+stay as they are: a value counts when its shape belongs to one issuer, or when a name says what it is and it is no placeholder.
+"""
+
+import base64
+import json
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, cast
+from urllib.parse import quote
+
+from .secret_shapes import ASSIGNED_WORDS, ASSIGNMENTS, MARK, NAME, SHAPES, is_placeholder, is_secret, is_secret_name
+
+__all__ = ["MARK", "Masker", "is_secret_name"]
+
+_SHORTEST = 8
+"""Known values that are shorter would be found where they mean something else."""
+_BEFORE, _AFTER = 100, 1000
+"""How far around a word that says what a value is the value is looked for, in characters."""
+_DATA_URI = re.compile(r"data:[\w.+/-]+;base64,[A-Za-z0-9+/=\s]+")
+
+
+class Masker:
+    """``known``: values that are secret whatever they look like: keys of endpoints, what the environment holds under a secret's name.
+    They are found as they are, and as JSON, an address, hexadecimal, base64 or reversed text has them."""
+
+    def __init__(self, known: Iterable[str] = ()) -> None:
+        values = sorted(
+            {value for value in known if len(value) >= _SHORTEST and not value.isspace()}, key=len, reverse=True
+        )
+        forms = sorted({form for value in values for form in _forms(value)}, key=lambda form: (-len(form), form))
+        self._forms = forms
+        self._known = re.compile("|".join(map(re.escape, forms))) if forms else None
+        self._split = [(value, re.compile(r"(?:\\+[nr]|[\r\n])*".join(map(re.escape, value)))) for value in values]
+
+    def text(self, text: str) -> str:
+        """``text`` without its secrets."""
+        if len(text) < 8:
+            return text
+        text = self._without_known(text)
+        if "base64," in text:
+            return _around(text, _DATA_URI, _by_shape)
+        return _by_shape(text)
+
+    def _without_known(self, text: str) -> str:
+        if self._known is None:
+            return text
+        if any(form in text for form in self._forms):
+            text = self._known.sub(f"{MARK}(known)", text)
+        if "\n" in text or "\\n" in text:
+            flat = re.sub(r"\\+[nr]|[\r\n]", "", text)
+            for value, pattern in self._split:
+                if value in flat:
+                    text = pattern.sub(f"{MARK}(known)", text)
+        return text
+
+    def json(self, value: Any, *, name: str = "") -> Any:
+        """A JSON value of the same shape without the secrets in its texts; ``name`` is the key that it stands under."""
+        if isinstance(value, str):
+            return self._named(name, value)
+        if isinstance(value, dict):
+            return {key: self.json(item, name=key) for key, item in cast(dict[str, Any], value).items()}
+        if isinstance(value, list):
+            return [self.json(item, name=name) for item in cast(list[Any], value)]
+        return value
+
+    def _named(self, name: str, value: str) -> str:
+        found = NAME.fullmatch(name) if name else None
+        if found is not None and "\n" not in value and is_secret(found["name"], found["word"], value):
+            return _mark(found["word"])
+        return self.text(value)
+
+    def bundle(self, data: dict[str, Any]) -> dict[str, Any]:
+        """A mime bundle; pictures, sound and films stay as they are."""
+        return {mime: value if _is_binary(mime) else self.json(value) for mime, value in data.items()}
+
+    def output(self, output: dict[str, Any]) -> dict[str, Any]:
+        """An nbformat output, whose texts are in one piece."""
+        if "data" in output:
+            return {**output, "data": self.bundle(output["data"])}
+        if output.get("output_type") == "error":
+            traceback = self.text("\n".join(output["traceback"])).split("\n") if output["traceback"] else []
+            return {**output, "evalue": self.text(output["evalue"]), "traceback": traceback}
+        return {**output, "text": self.text(output["text"])} if "text" in output else output
+
+
+def _is_binary(mime: str) -> bool:
+    return mime.startswith(("image/", "video/", "audio/", "font/")) and not mime.endswith(("+xml", "+json"))
+
+
+def _around(text: str, kept: re.Pattern[str], change: Callable[[str], str]) -> str:
+    pieces: list[str] = []
+    done = 0
+    for match in kept.finditer(text):
+        pieces += [change(text[done : match.start()]), match.group()]
+        done = match.end()
+    return "".join([*pieces, change(text[done:])])
+
+
+def _mark(kind: str) -> str:
+    return f"{MARK}({kind.lower().replace('_', '-')})"
+
+
+def _by_shape(text: str) -> str:
+    for shape in SHAPES:
+        if any(needle in text for needle in shape.needles):
+            text = shape.pattern.sub(lambda match, kind=shape.kind: _masked(match, kind), text)
+    windows = _windows(text)
+    if windows:
+        # the last pattern sees what the first has left
+        for pattern in ASSIGNMENTS:
+            text = _sub_within(pattern, text, windows)
+            windows = _windows(text)
+    return text
+
+
+def _windows(text: str) -> list[tuple[int, int]]:
+    """The parts of ``text`` that are worth a closer look: around each word that may say what a value is."""
+    lowered = text.lower()
+    # a few letters become longer; places in one text must be places in the other
+    searched = lowered if len(lowered) == len(text) else "".join(c.lower() if c.isascii() else "-" for c in text)
+    found: list[tuple[int, int]] = []
+    for match in ASSIGNED_WORDS.finditer(searched):
+        end = match.end() + _AFTER
+        least = max(match.start() - _BEFORE, 0)
+        start = max(text.rfind("\n", least, match.start()) + 1, least)
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((start, end))
+    return found
+
+
+def _sub_within(pattern: re.Pattern[str], text: str, windows: list[tuple[int, int]]) -> str:
+    pieces: list[str] = []
+    done = 0
+    for start, end in windows:
+        for match in pattern.finditer(text, max(start, done), min(end, len(text))):
+            pieces += [text[done : match.start()], _assigned(match)]
+            done = match.end()
+    return "".join([*pieces, text[done:]]) if pieces else text
+
+
+def _masked(match: re.Match[str], kind: str) -> str:
+    if "secret" not in match.re.groupindex:
+        return _mark(kind)
+    return match.group() if is_placeholder(match["secret"]) else _in_place(match, kind)
+
+
+def _assigned(match: re.Match[str]) -> str:
+    word = match["word"]
+    # a plain KEY is one only in the capitals of an environment
+    judged = "api_key" if word == "KEY" else word
+    return _in_place(match, word) if is_secret(match["name"], judged, match["secret"]) else match.group()
+
+
+def _in_place(match: re.Match[str], kind: str) -> str:
+    start, end = match.start("secret") - match.start(), match.end("secret") - match.start()
+    return match.group()[:start] + _mark(kind) + match.group()[end:]
+
+
+def _forms(value: str) -> set[str]:
+    """How ``value`` may stand in a text, beside as it is."""
+    raw = value.encode("utf-8", "surrogatepass")
+    forms = {
+        value,
+        value[::-1],
+        raw.hex(),
+        raw.hex().upper(),
+        json.dumps(value)[1:-1],
+        json.dumps(value, ensure_ascii=False)[1:-1],
+    }
+    forms |= {quote(value, safe=""), quote(value), value.replace("/", "\\/"), json.dumps(json.dumps(value)[1:-1])[1:-1]}
+    for shift in range(3):
+        # without the characters that hang on what stands around it
+        encoded = base64.b64encode(b"x" * shift + raw).decode().rstrip("=")
+        forms.add(encoded[(0, 2, 3)[shift] : len(encoded) - (1 if (len(raw) + shift) % 3 else 0)])
+    return {form for form in forms if len(form) >= _SHORTEST}

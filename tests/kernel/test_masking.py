@@ -1,0 +1,277 @@
+"""Secrets are masked wherever they stand, and nothing else is."""
+
+import base64
+import json
+import random
+import string
+import uuid
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from jupyter_pernix.kernel.masking import MARK, Masker, is_secret_name
+
+CHANCE = random.Random(3)
+
+
+def made(length: int, alphabet: str = string.ascii_letters + string.digits) -> str:
+    """Random, with digits in it."""
+    return "a1B2c3" + "".join(CHANCE.choices(alphabet, k=length - 6))
+
+
+UPPER = string.ascii_uppercase + string.digits
+SECRETS = {
+    "openai": f"sk-{made(48)}",
+    "openai project": f"sk-proj-{made(60)}",
+    "anthropic": f"sk-ant-api03-{made(90)}",
+    "huggingface": f"hf_{made(34)}",
+    "github": f"ghp_{made(36)}",
+    "github fine": f"github_pat_{made(22)}_{made(59)}",
+    "gitlab": f"glpat-{made(20)}",
+    "slack": f"xoxb-{made(12, string.digits)}-{made(24)}",
+    "aws": "AKIA" + "".join(CHANCE.choices(UPPER, k=16)),
+    "google": f"AIza{made(35)}",
+    "stripe": f"sk_live_{made(24)}",
+    "npm": f"npm_{made(36)}",
+    "pypi": f"pypi-AgEIcHlwaS5vcmc{made(60)}",
+    "jwt": f"eyJ{made(20)}.eyJ{made(40)}.{made(43)}",
+}
+ISSUED = pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
+MASKER = Masker()
+
+
+@ISSUED
+@pytest.mark.parametrize(
+    "around",
+    [
+        "{}",
+        "key is {}.",
+        "'{}'",
+        '{{"k": "{}"}}',
+        "Bearer {}",
+        "https://x.org/?q=1&token={}",
+        "({})",
+        "a={};b",
+        "{}\\n",
+        '["{}", 1]',
+    ],
+)
+def test_what_an_issuer_gives_out_is_found_by_its_shape(secret: str, around: str):
+    masked = MASKER.text(around.format(secret))
+    assert secret not in masked and secret[12:] not in masked
+    assert MARK in masked
+    assert MASKER.text(masked) == masked
+
+
+ASSIGNED = [
+    'password = "hunter22"',
+    "password='correct horse'",
+    'PASSWORD: str = "hunter22"',
+    'db_password="p@ss;word/1"',
+    "os.environ['OPENAI_API_KEY'] = 'abc123def456'",
+    '{"password": "hunter22", "user": "me"}',
+    '{\\"password\\": \\"hunter22\\"}',
+    "api_key='0123456789abcdef'",
+    'client_secret = "s3cr3tvalue"',
+    'aws_secret_access_key = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYzzz1"',
+    "OPENAI_API_KEY=abc123def456ghi",
+    "export DB_PASSWORD=p&ss<w>/123",
+    "  password: hunter22x",
+    "Authorization: Bearer abcdefgh12345678",
+    "-H 'Authorization: Basic dXNlcjpodW50ZXIyMg=='",
+    '"authorization": "Token abcdef0123456789"',
+    "curl -u x https://user:hunter22@host.org/x",
+    "postgresql+psycopg2://me:hunter22@db:5432/x",
+    "redis://:hunter22@cache:6379/0",
+    "Server=db;User Id=me;Password=hunter22;",
+    "DefaultEndpointsProtocol=https;AccountName=x;AccountKey=abcd1234abcd1234==;E=y",
+    "host=db dbname=x user=me password=hunter22",
+    "X-Api-Key: abcdef0123456789",
+    "Cookie: session=abcdef0123456789; a=b",
+    "https://hooks.slack.com/services/T0000AAAA/B0000BBBB/abcdefABCDEF012345678901",
+    "http://localhost:8888/lab?token=0123456789abcdef0123456789abcdef",
+]
+
+
+@pytest.mark.parametrize("text", ASSIGNED)
+def test_what_a_name_says_is_a_secret_is_one(text: str):
+    masked = MASKER.text(text)
+    assert MARK in masked, masked
+    for value in (
+        "hunter22",
+        "correct horse",
+        "p@ss",
+        "abc123",
+        "abcdef",
+        "0123456789",
+        "s3cr3t",
+        "wJalr",
+        "p&ss",
+        "dXNl",
+        "abcd1234",
+    ):
+        assert value not in masked
+    assert MASKER.text(masked) == masked
+
+
+def test_only_the_secret_is_masked():
+    assert (
+        MASKER.text('connect("db", password="hunter22", port=1)') == 'connect("db", password="••••(password)", port=1)'
+    )
+    assert MASKER.text("x = 1\nMY_TOKEN=abcdef0123456789\ny = 2") == "x = 1\nMY_TOKEN=••••(token)\ny = 2"
+    assert MASKER.text("ftp://me:hunter22@host/a") == "ftp://me:••••(password)@host/a"
+
+
+PEM = (
+    "-----BEGIN RSA PRIVATE KEY-----\n" + "\n".join(made(64) for _ in range(5)) + "\nQ==\n-----END RSA PRIVATE KEY-----"
+)
+
+
+@pytest.mark.parametrize(
+    "text", [PEM, json.dumps(PEM), json.dumps(json.dumps(PEM)), json.dumps(PEM.splitlines(True)), PEM[:200]]
+)
+def test_private_keys_are_masked_however_their_lines_are_broken(text: str):
+    masked = MASKER.text(text + " and more")
+    assert all(line not in masked for line in PEM.split("\n")[1:6])
+    assert "PRIVATE KEY" in masked and masked.endswith("and more")
+    assert MASKER.text(masked) == masked
+
+
+HARMLESS = [
+    "password = getpass()",
+    "password = os.environ['DB_PASSWORD']",
+    'password = input("Password: ")',
+    "def login(user, password=None, token=''):",
+    'password = "<your password>"',
+    'api_key = "YOUR_API_KEY"',
+    'api_key = os.getenv("OPENAI_API_KEY")',
+    "OPENAI_API_KEY=$KEY",
+    "PWD=/root/project",
+    'pad_token = "[PAD]"',
+    'eos_token="<|endoftext|>"',
+    "token = 'word'",
+    "tokenizer = 'bert-base-uncased-2018-10-18'",
+    'max_tokens: "4096"',
+    "usage: {prompt_tokens: 12345678, completion_tokens: 12}",
+    "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "commit 579288b442f4826a753379c8fb34d663f336b5a3",
+    str(uuid.UUID(int=2**127)),
+    "key = 'column_name_1'",
+    "for key, value in items.items(): keys['a'] = 'b'",
+    'secret_name = "my-secret-name"',
+    "https://example.org/path?page=12&key=a",
+    "http://localhost:8888/lab",
+    "git@github.com:owner/name.git",
+    "see https://docs.org:8080/a@b",
+    "class='sk-toggleable__label-arrow' id='sk-estimator-id-1' class='sk-container-id-1'",
+    "task-force-of-2024-members-who-ask-1234",
+    "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+    "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----",
+    "the bearer of this letter has come",
+    "The password must be at least eight characters: 12 are better.",
+    "risk-adjusted-return-2024-q1-q2-q3",
+    "sort(key='name'); auth = 'basic'",
+    'cookie = "chocolate"',
+]
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_is_no_secret_stays(text: str):
+    assert MASKER.text(text) == text
+
+
+def test_pictures_stay_as_they_are():
+    picture = base64.b64encode(b"AKIAABCDEFGHIJKLMNOP" * 500 + bytes(range(256)) * 40).decode()
+    output = {
+        "output_type": "display_data",
+        "data": {"image/png": picture, "text/plain": "password='hunter22'"},
+        "metadata": {},
+    }
+    masked = MASKER.output(output)["data"]
+    assert masked == {"image/png": picture, "text/plain": "password='••••(password)'"}
+    page = f'<img src="data:image/png;base64,{picture}"> token={SECRETS["github"]}'
+    assert picture in MASKER.text(page) and SECRETS["github"] not in MASKER.text(page)
+
+
+KNOWN = ["p&ss<w>/77e1", "plainword-known", "Ünï-cödé-known", "0a1b2c3d4e5f60718293a4b5c6d7e8f9"]
+FORMS = {
+    "plain": lambda value: value,
+    "json": lambda value: json.dumps(value),
+    "json in json": lambda value: json.dumps(json.dumps(value)),
+    "address": lambda value: quote(value, safe=""),
+    "hex": lambda value: value.encode().hex(),
+    "reversed": lambda value: value[::-1],
+    "base64": lambda value: base64.b64encode(value.encode()).decode(),
+    "base64 behind one": lambda value: base64.b64encode(b"x" + value.encode()).decode(),
+    "base64 behind two": lambda value: base64.b64encode(b"xy" + value.encode() + b"z").decode(),
+    "broken": lambda value: value[:5] + "\n" + value[5:],
+    "broken in json": lambda value: json.dumps(value[:5] + "\n" + value[5:], ensure_ascii=False),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("value", KNOWN)
+def test_known_values_are_masked_in_every_form(value: str, form: Any):
+    masker = Masker(KNOWN)
+    text = f"before {form(value)} after"
+    masked = masker.text(text)
+    assert form(value) not in masked and value not in masked.replace("\n", "").replace("\\n", "")
+    assert masked.startswith("before ") and masked.endswith(" after")
+    assert masker.text(masked) == masked
+
+
+def test_short_known_values_mask_nothing():
+    assert Masker(["true", "1234567", ""]).text("true 1234567") == "true 1234567"
+
+
+def test_the_key_that_a_text_stands_under_says_what_it_is():
+    value = {
+        "command": "psql",
+        "password": "hunter22",
+        "env": {"API_KEY": "abc123def"},
+        "list": [{"token": "t"}],
+        "n": 1,
+    }
+    assert MASKER.json(value) == {
+        "command": "psql",
+        "password": "••••(password)",
+        "env": {"API_KEY": "••••(api-key)"},
+        "list": [{"token": "t"}],
+        "n": 1,
+    }
+
+
+def test_names_of_secrets_in_an_environment():
+    secret = [
+        "OPENAI_API_KEY",
+        "HF_TOKEN",
+        "DB_PASSWORD",
+        "AWS_SECRET_ACCESS_KEY",
+        "JUPYTER_TOKEN",
+        "GOOGLE_CREDENTIALS",
+        "SIGNING_KEY",
+    ]
+    plain = [
+        "PATH",
+        "HOME",
+        "LANG",
+        "MAX_TOKENS",
+        "KEYBOARD",
+        "TOKENIZERS_PARALLELISM",
+        "SSH_AUTH_SOCK",
+        "PYTHONHASHSEED",
+    ]
+    assert [name for name in [*secret, *plain] if is_secret_name(name)] == secret
+
+
+def test_an_error_output_is_masked_in_all_its_parts():
+    output = {
+        "output_type": "error",
+        "ename": "E",
+        "evalue": "password='hunter22'",
+        "traceback": ["a", "password='hunter22'", "c"],
+    }
+    masked = MASKER.output(output)
+    assert "hunter22" not in json.dumps(masked)
+    assert len(masked["traceback"]) == 3
