@@ -41,6 +41,8 @@ export interface IWorkspace {
   compact(): Promise<void>;
   /** Path of the run notebook of the session that the panel shows, '' when it shows none. */
   recordPath(): string;
+  /** Path of the notebook that this session is attached to, '' when there is none. */
+  notebookPath(): string;
 }
 
 export const IWorkspace = new Token<IWorkspace>(

@@ -179,7 +179,7 @@ export class Mirror implements BridgeRuns<OpenDocument> {
     }
   }
 
-  private _output(event: ExecutionOutput): void {
+  private _output(event: Stored<ExecutionOutput>): void {
     const run = this._runs.get(event.execution_id);
     if (run === undefined || event.seq <= run.seq) {
       return;

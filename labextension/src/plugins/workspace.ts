@@ -122,6 +122,7 @@ function faceOf(app: JupyterFrontEnd, widget: Workspace): IWorkspace {
     compact: async () => {
       await shown()?.compact();
     },
-    recordPath: () => shown()?.view.record_path ?? ''
+    recordPath: () => shown()?.view.record_path ?? '',
+    notebookPath: () => shown()?.view.notebook?.path ?? ''
   };
 }
