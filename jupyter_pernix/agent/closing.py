@@ -9,6 +9,7 @@ from ..events import (
     Event,
     ExecutionFinished,
     FileChanged,
+    InputAnswered,
     StepFinished,
     StepStarted,
     Stored,
@@ -129,6 +130,13 @@ def _closing_call(
             )
         )
     if running is not None and running.status is None:
+        events += [
+            InputAnswered(
+                **ids, execution_id=running.execution_id, input_id=asked.input_id, text=None, by="host"
+            )
+            for asked in running.inputs
+            if not asked.by
+        ]
         events.append(
             ExecutionFinished(
                 **ids,

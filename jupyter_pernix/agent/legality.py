@@ -13,6 +13,8 @@ from ..events import (
     ExecutionFinished,
     ExecutionOutput,
     ExecutionStarted,
+    InputAnswered,
+    InputRequested,
     ProblemNoticed,
     SessionStateChanged,
     StepFinished,
@@ -29,7 +31,7 @@ from ..events import (
     WorkerReported,
     WorkerSpawned,
 )
-from ..ids import ApprovalId, CallId, ExecutionId, SessionId, StepId, TurnId
+from ..ids import ApprovalId, CallId, ExecutionId, InputId, SessionId, StepId, TurnId
 from ..records import SessionState
 from .states import REASONS, Reason, advance
 
@@ -74,6 +76,7 @@ class _Check:
         self._begun: dict[CallId, bool] = {}
         self._asked: dict[ApprovalId, TurnId] = {}
         self._executions: dict[ExecutionId, TurnId] = {}
+        self._inputs: dict[InputId, TurnId] = {}
         self._workers: dict[SessionId, TurnId] = {}
         self._between: set[StepId] = set()
         self._used: set[str] = set()
@@ -116,6 +119,12 @@ class _Check:
                     self._wrong(seq, f"{event.execution_id} began before its call")
             case ExecutionFinished():
                 self._closes(seq, self._executions, event.execution_id)
+            case InputRequested():
+                self._opens(seq, self._inputs, event.input_id, event.turn_id)
+                if event.execution_id not in self._executions:
+                    self._wrong(seq, f"{event.input_id} belongs to an execution that is not open")
+            case InputAnswered():
+                self._closes(seq, self._inputs, event.input_id)
             case WorkerSpawned():
                 self._opens(seq, self._workers, event.worker_id, event.turn_id)
             case WorkerReported():
@@ -164,6 +173,7 @@ class _Check:
             ("step", list(turn.steps)),
             ("approval", _of(self._asked, turn_id)),
             ("execution", _of(self._executions, turn_id)),
+            ("input", _of(self._inputs, turn_id)),
             ("worker", _of(self._workers, turn_id)),
         ):
             for name in open_:

@@ -1,6 +1,7 @@
 """Code that a tool runs in a kernel: stored when it begins, while it prints, and when it ends, whatever ends it."""
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import anyio
 import msgspec
@@ -86,6 +87,7 @@ async def execute(execution: Execution, executor: Executor, code: str) -> Execut
             execution_id=execution.execution_id,
             on_output=execution.on_output,
             deadline=context.deadline(context.deadlines.execution),
+            ask_input=partial(context.host.ask_input, execution.execution_id) if context.host.can_ask else None,
         )
     except KernelError as exc:
         result = ExecutionResult(status="dead", detail=str(exc))
