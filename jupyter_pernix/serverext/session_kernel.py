@@ -1,11 +1,13 @@
 """The kernel of one session: started on first use, let go of when the session is archived or takes another."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import anyio
 
 from ..errors import KernelError, NotebookRefused
-from ..events import ExecutionOutput
+from ..events import ExecutionOutput, KernelRestarted
 from ..fold import SessionFold
 from ..ids import ExecutionId, TurnId
 from ..ports import Executor
@@ -13,6 +15,13 @@ from ..records import CallView, OutputOp, Place
 from .incell import InCellExecutor
 from .notebooks.attachment import Attachment
 from .session_log import SessionLog
+
+
+@runtime_checkable
+class TellsOfRestarts(Protocol):
+    """An executor that tells as soon as the variables of its kernel are gone, and why."""
+
+    on_restart: Callable[[str], Awaitable[None]] | None
 
 
 class SessionKernel:
@@ -43,6 +52,8 @@ class SessionKernel:
                 return self._executor
             await self._let_go()
             self._executor = await self._made(view.place, wanted)
+            if isinstance(self._executor, TellsOfRestarts):
+                self._executor.on_restart = self._restarted
             self._executor_for = key
             return self._executor
 
@@ -107,6 +118,18 @@ class SessionKernel:
                     text=op.text,
                 )
             )
+
+    async def _restarted(self, text: str) -> None:
+        executor = self._executor
+        turns = (await self._log.fold()).view.turns
+        running = next((turn for turn in turns if turn.started_at is not None and turn.code is None), None)
+        restarted = KernelRestarted(
+            session_id=self._log.session_id,
+            turn_id=None if running is None else running.turn_id,
+            kernel_name="" if executor is None else executor.kernel_name,
+            text=text,
+        )
+        await self._log.append(restarted)
 
     def _turn_of(self, fold: SessionFold, execution_id: ExecutionId) -> TurnId | None:
         for turn in reversed(fold.view.turns):
