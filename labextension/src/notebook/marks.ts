@@ -116,9 +116,11 @@ export class Marks {
     const diff = element('div', { class: 'jp-Pernix-cellDiff' });
     diff.hidden = true;
     const differs = group.kind === 'deleted' || (group.kind === 'edited' && group.before !== group.after);
-    const show = button(group.kind === 'deleted' ? 'Show it' : 'Show diff', () => {
+    const [closed, open] = group.kind === 'deleted' ? ['Show it', 'Hide it'] : ['Show diff', 'Hide diff'];
+    const show = button(closed, () => {
       diff.hidden = !diff.hidden;
       show.setAttribute('aria-expanded', String(!diff.hidden));
+      show.textContent = diff.hidden ? closed : open;
       if (!diff.hidden && diff.childElementCount === 0) {
         diff.append(diffElement(group.before, group.kind === 'deleted' ? '' : group.after));
       }
@@ -203,7 +205,7 @@ export class Marks {
     const undo = button(`Undo all (${number})`, decide('undo'), {
       title: UNDO.replace('the cell as it was, with its', 'all cells as they were, with their')
     });
-    this._all.node.replaceChildren(icon(), keep, undo);
+    this._all.node.replaceChildren(keep, undo);
     if (this._all.parent === null) {
       const { toolbar } = this._panel;
       if (!toolbar.insertBefore('kernelName', ALL, this._all)) {

@@ -104,8 +104,11 @@ function explain(around: Surroundings, place: Place): Promise<void> {
   return ask(around, place, failedPlace(place) ? EXPLAIN_ERROR : EXPLAIN);
 }
 
-function insertBelow({ tracker }: Surroundings, code: string): void {
-  const panel = tracker.currentWidget;
+/** Into the notebook that the panel's session works in, if it is open, else into the one that was used last; as the user's own edit. */
+function insertBelow(around: Surroundings, code: string): void {
+  const { tracker, workspace } = around;
+  const attached = workspace.notebookPath();
+  const panel = (attached === '' ? null : panelOf(around, attached)) ?? tracker.currentWidget;
   if (panel === null) {
     Notification.warning('Open a notebook first; the code goes below its active cell.', { autoClose: 4000 });
     return;
@@ -167,7 +170,6 @@ function addCommands(around: Surroundings): void {
   commands.addCommand(CommandIDs.insertBelow, {
     label: 'Insert Code Below the Active Cell',
     describedBy: describe({ code: 'The code of the new cell' }, ['code']),
-    isEnabled: () => around.tracker.currentWidget !== null,
     execute: args => insertBelow(around, text(args.code))
   });
   around.tracker.currentChanged.connect(changed);
