@@ -1,9 +1,10 @@
-"""What our executor adds to a trivial cell, against a bare jupyter_client loop on the same kernel.
+"""What our executor adds to a cell, against a bare jupyter_client loop and against nbclient, in the same run.
 
     python benchmarks/kernel_overhead.py [--cells 200] [--rounds 3]
 
-Both run `x = <number>` in the same process and wait for reply and idle; rounds alternate, so that a busy machine slows both.
-Prints the medians in milliseconds, and their ratio.
+Each has a kernel of its own; rounds alternate, so that a busy machine slows all. Trivial cells (`x = <number>`), one cell that prints
+10 MB in 10,240 lines, and one that updates a display 1,000 times. Prints medians, the ratios, and what arrived of the output; CPU
+is that of this process alone.
 """
 
 import argparse
@@ -11,66 +12,134 @@ import os
 import statistics
 import tempfile
 import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import anyio
+import nbformat
 from jupyter_client.asynchronous.client import AsyncKernelClient
+from nbclient import NotebookClient
 
+from jupyter_pernix.fold import apply_output
 from jupyter_pernix.ids import new_execution_id
-from jupyter_pernix.kernel.executor import KernelExecutor
 from jupyter_pernix.kernel.provision import Kernels, own_manager
-from jupyter_pernix.records import OutputOp
+from jupyter_pernix.kernel.runner import WHOLE
+from jupyter_pernix.records import JSON, OutputOp
+
+PRINTS = "line = 'x' * 1023\nfor _ in range(10240): print(line)"
+UPDATES = (
+    "from IPython.display import display, update_display\ndisplay('0', display_id='u')\n"
+    "for i in range(1000): update_display(str(i), display_id='u')"
+)
+
+Run = Callable[[str], Awaitable[list[Any]]]
+"""Code → its outputs."""
 
 
-async def bare(client: AsyncKernelClient, cells: int) -> list[float]:
-    """Seconds a cell."""
-    seconds: list[float] = []
+@dataclass
+class Measured:
+    cells: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+    prints: list[float] = field(default_factory=list)
+    updates: list[float] = field(default_factory=list)
+
+
+async def bare(client: AsyncKernelClient, code: str) -> list[JSON]:
+    """What a hand-written loop does: wait for idle, then for the reply, and keep the outputs as they come."""
+    outputs: list[JSON] = []
+    request = client.execute(code)
+    while True:
+        message = await client.get_iopub_msg(timeout=60)
+        if message["parent_header"].get("msg_id") != request:
+            continue
+        kind, content = message["msg_type"], message["content"]
+        if kind in ("stream", "display_data", "update_display_data", "execute_result", "error"):
+            outputs.append(content)
+        elif kind == "status" and content["execution_state"] == "idle":
+            break
+    while (await client.get_shell_msg(timeout=60))["parent_header"].get("msg_id") != request:
+        pass
+    return outputs
+
+
+async def measure(run: Run, cells: int, into: Measured) -> None:
     for number in range(cells):
-        began = time.perf_counter()
-        request = client.execute(f"x = {number}")
-        while True:
-            message = await client.get_iopub_msg(timeout=60)
-            if (
-                message["parent_header"].get("msg_id") == request
-                and message["content"].get("execution_state") == "idle"
-            ):
-                break
-        while (await client.get_shell_msg(timeout=60))["parent_header"].get("msg_id") != request:
-            pass
-        seconds.append(time.perf_counter() - began)
-    return seconds
-
-
-async def ours(executor: KernelExecutor, cells: int) -> list[float]:
-    async def on_output(op: OutputOp) -> None:
-        raise AssertionError(op)
-
-    seconds: list[float] = []
-    for number in range(cells):
-        began = time.perf_counter()
-        await executor.execute(f"x = {number}", execution_id=new_execution_id(), on_output=on_output)
-        seconds.append(time.perf_counter() - began)
-    return seconds
+        began, spent = time.perf_counter(), time.process_time()
+        await run(f"x = {number}")
+        into.cells.append(time.perf_counter() - began)
+        into.cpu.append(time.process_time() - spent)
+    began = time.perf_counter()
+    outputs = await run(PRINTS)
+    into.prints.append(time.perf_counter() - began)
+    arrived = sum(len(str(output.get("text", ""))) for output in outputs)
+    if arrived != 10240 * 1024:
+        raise AssertionError(f"{arrived:,} of 10,485,760 characters arrived")
+    began = time.perf_counter()
+    outputs = await run(UPDATES)
+    into.updates.append(time.perf_counter() - began)
+    if "999" not in str(outputs[-1].get("data", {}).get("text/plain")):
+        raise AssertionError(f"the last update is missing: {outputs[-1]}")
 
 
 async def main(cells: int, rounds: int) -> None:
+    folder = Path(tempfile.gettempdir())
     manager = own_manager()
-    kernels = Kernels(manager)
-    executor = await kernels.start("python3", Path(tempfile.gettempdir()), os.environ)
+    kernels = Kernels(manager, caps=WHOLE)
+    executor = await kernels.start("python3", folder, os.environ)
+    floor = await kernels.start("python3", folder, os.environ)
     # An AsyncMultiKernelManager has asynchronous kernels; its annotations do not say so.
-    client = cast(AsyncKernelClient, manager.get_kernel(executor.kernel_id).client())
+    client = cast(AsyncKernelClient, manager.get_kernel(floor.kernel_id).client())
     client.start_channels()
     await client.wait_for_ready(timeout=60)
-    floor: list[float] = []
-    measured: list[float] = []
-    for _ in range(rounds):
-        floor += await bare(client, cells)
-        measured += await ours(executor, cells)
+    peer = NotebookClient(nbformat.v4.new_notebook(), timeout=120, kernel_name="python3")  # pyright: ignore
+
+    async def ours(code: str) -> list[JSON]:
+        outputs: list[JSON] = []
+
+        async def on_output(op: OutputOp) -> None:
+            apply_output(outputs, op)
+
+        await executor.execute(code, execution_id=new_execution_id(), on_output=on_output)
+        return outputs
+
+    async def nbclient(code: str) -> list[JSON]:
+        cell = nbformat.v4.new_code_cell(code)  # pyright: ignore[reportUnknownMemberType]
+        peer.nb.cells.append(cell)
+        return (await peer.async_execute_cell(cell, len(peer.nb.cells) - 1)).outputs
+
+    measured = {"jupyter_client": Measured(), "executor": Measured(), "nbclient": Measured()}
+    async with peer.async_setup_kernel():
+        runs: dict[str, Run] = {
+            "jupyter_client": lambda code: bare(client, code),
+            "executor": ours,
+            "nbclient": nbclient,
+        }
+        for run in runs.values():
+            await run("1")
+        for _ in range(rounds):
+            for name, run in runs.items():
+                await measure(run, cells, measured[name])
     client.stop_channels()
     await kernels.aclose()
-    below, above = statistics.median(floor) * 1000, statistics.median(measured) * 1000
-    print(f"bare jupyter_client {below:.2f} ms   executor {above:.2f} ms   ratio {above / below:.2f}")
+    tell(measured)
+
+
+def tell(measured: dict[str, Measured]) -> None:
+    """Medians in ms; in brackets over the bare loop's."""
+    base = measured["jupyter_client"]
+    for name, of in measured.items():
+        parts: list[str] = []
+        for label, mine, floor in (
+            ("cell", of.cells, base.cells),
+            ("its CPU here", of.cpu, base.cpu),
+            ("10 MB", of.prints, base.prints),
+            ("1,000 updates", of.updates, base.updates),
+        ):
+            value, below = statistics.median(mine) * 1000, statistics.median(floor) * 1000
+            parts.append(f"{label} {value:8.2f} ms ({value / below:4.2f})")
+        print(f"{name:15} " + "   ".join(parts))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ from .connection import Connection
 
 _LOG_TAIL = 4_000
 _LOG_LIMIT = 4_000_000
+_NO_HISTORY = ("--HistoryManager.hist_file=:memory:",)
+"""What the agent runs is no part of the user's own history; writing that file also costs some milliseconds a cell."""
 
 
 class MultiManager(Protocol):
@@ -117,6 +119,8 @@ class KernelProcess:
         try:
             # In a thread: for Python's own kernel it loads ipykernel, which held the event loop for 0.06 s of CPU.
             spec = await anyio.to_thread.run_sync(specs.get_kernel_spec, self.name)
+            if any("ipykernel" in part for part in spec.argv):
+                options["extra_arguments"] = list(_NO_HISTORY)
             with anyio.CancelScope(shield=True):  # half a start leaves a process that nobody knows
                 self._kernel_id = await ensure_async(self._manager.start_kernel(kernel_name=self.name, **options))
         except NoSuchKernel as exc:

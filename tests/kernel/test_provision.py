@@ -150,3 +150,9 @@ async def test_kernels_of_our_own_open_no_port_where_the_path_is_short(monkeypat
     finally:
         await kernels.aclose()
         shutil.rmtree(folder)
+
+
+@pytest.mark.kernel
+async def test_code_of_a_kernel_that_was_started_here_stays_out_of_the_users_history(python: Cells):
+    ran = await python("print(get_ipython().history_manager.hist_file)")
+    assert ran.text == ":memory:\n"
