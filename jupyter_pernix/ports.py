@@ -95,13 +95,16 @@ class Executor(Protocol):
 
 
 class NotebookState(NamedTuple):
-    """A notebook now. ``path`` is relative to the server's root. ``written``: ids of the cells whose source is as an agent wrote it."""
+    """A notebook now. ``path`` is relative to the server's root, ``name`` to the space. ``written``: ids of the cells whose source is as an
+    agent wrote it. ``attached``: the session's code runs in its kernel."""
 
     path: str
     owner: NotebookOwner
     language: str
     cells: list[CellSnapshot]
+    name: str = ""
     written: frozenset[str] = frozenset()
+    attached: bool = False
 
 
 class Notebooks(Protocol):

@@ -13,7 +13,15 @@ import anyio.to_thread
 
 from ..config import Deadlines
 from ..errors import ToolError, ToolRetry
-from ..events import Event, FileChanged, MessageCompleted, ToolCallFinished, ToolCallRequested, ToolCallStarted
+from ..events import (
+    CellChanged,
+    Event,
+    FileChanged,
+    MessageCompleted,
+    ToolCallFinished,
+    ToolCallRequested,
+    ToolCallStarted,
+)
 from ..ids import CallId, StepId, TurnId, new_call_id
 from ..ports import Clock, TurnHost
 from ..records import JSON, CallStatus
@@ -25,12 +33,13 @@ from .guards import Guards, call_key
 from .journal import Journal
 from .model.parts import ModelCall
 from .permission import Asked, Permission
+from .policy.modes import verdict
 from .policy.plain import one_line
 from .policy.scope import Scope
 from .shares import Shares
 from .steps import Step
 from .toolbox import Toolbox
-from .tools.base import RESULT_LIMIT, Bound, ToolContext, ToolResult
+from .tools.base import RESULT_LIMIT, Bound, PrepareContext, ToolContext, ToolResult
 from .tools.delegate import DELEGATE
 from .tools.sidefile import keep
 from .wellformed import is_json, wellformed, wellformed_json
@@ -233,11 +242,20 @@ class Calls:
         if call.requested.tool == FINISH and self._failed:
             text = f"Not done: {self._failed} in the same reply failed. Read its result, then go on or finish."
             return ToolResult(text=text, failed=True)
-        refused, decided = await self._permission.refused(call.requested, call.bound.intent, call.key)
+        bound = await self._prepared(call.bound)
+        if isinstance(bound, ToolResult):
+            return bound
+        refused, decided = await self._permission.refused(call.requested, bound.intent, call.key)
         if refused:
             self._journal.defer(*decided)
             return ToolResult(text=refused, failed=True)
-        return await self._run(call, call.bound, decided)
+        return await self._run(call, bound, decided)
+
+    async def _prepared(self, bound: Bound) -> Bound | ToolResult:
+        """What the call would do, looked at before it is decided; not for what the mode refuses anyway."""
+        if verdict(self._host.mode, bound.intent.action) == "refuse":
+            return bound
+        return await bound.prepared(PrepareContext(host=self._host, scope=self._scope, ledger=self._journal.ledger))
 
     async def _run(self, call: OpenCall, bound: Bound, decided: Sequence[Event]) -> ToolResult:
         """Carry the call out; what was ``decided`` about it is stored together with its start, before any effect."""
@@ -285,6 +303,8 @@ class Calls:
         for event in events:
             if isinstance(event, FileChanged):
                 self._spending.changed(event.change)
+            elif isinstance(event, CellChanged):
+                self._spending.changed(self._journal.ledger.changes[-1])
 
     # ---- workers ----------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 from ..events import (
     ApprovalResolved,
+    CellChanged,
+    CellChangeRefused,
     Event,
     ExecutionFinished,
     FileChanged,
@@ -23,6 +25,7 @@ from ..records import CallStatus, CallView, ExecutionStatus, FileChange, Termina
 
 BEGUN = "the call was cut off while it ran and may have had its effect; it was not run again"
 NOT_BEGUN = "the call was not started"
+CHANGE_UNKNOWN = "It was cut off, and it is not known whether the cell was changed; look at the notebook."
 WORKER_LOST = "The server ended while this worker ran. What it had done by then stays; it was not run again."
 
 
@@ -131,9 +134,7 @@ def _closing_call(
         )
     if running is not None and running.status is None:
         events += [
-            InputAnswered(
-                **ids, execution_id=running.execution_id, input_id=asked.input_id, text=None, by="host"
-            )
+            InputAnswered(**ids, execution_id=running.execution_id, input_id=asked.input_id, text=None, by="host")
             for asked in running.inputs
             if not asked.by
         ]
@@ -149,6 +150,8 @@ def _closing_call(
                 duration=0.0,
             )
         )
+    end = _end_of(call, results)
+    events += _closing_changes(ids, call, end)
     if worker is not None and worker.code is None:
         events.append(
             WorkerReported(
@@ -160,13 +163,31 @@ def _closing_call(
             )
         )
     if call.status in ("pending", "in_progress"):
-        end = results.get(call.call_id, CUT_OFF) if call.status == "in_progress" else CallEnd("cancelled", NOT_BEGUN)
         events += [FileChanged(**ids, call_id=call.call_id, change=change) for change in end.changes]
         events.append(
             ToolCallFinished(
                 **ids, call_id=call.call_id, status=end.status, result=end.text, duration=0.0, seen=dict(end.seen)
             )
         )
+    return events
+
+
+def _end_of(call: CallView, results: Results) -> CallEnd:
+    return results.get(call.call_id, CUT_OFF) if call.status == "in_progress" else CallEnd("cancelled", NOT_BEGUN)
+
+
+def _closing_changes(ids: dict[str, Any], call: CallView, end: CallEnd) -> list[Event]:
+    """Of the call's changes of cells that are under way: made, as far as the end of the call tells, else not."""
+    events: list[Event] = []
+    for view in call.cells:
+        if view.status != "requested":
+            continue
+        about: dict[str, Any] = {**ids, "call_id": call.call_id, "change_id": view.change.change_id}
+        if end.status == "completed":
+            events.append(CellChanged(**about, owner="file"))
+        else:
+            reason = CHANGE_UNKNOWN if end.status == "unknown" else end.text
+            events.append(CellChangeRefused(**about, reason=reason))
     return events
 
 

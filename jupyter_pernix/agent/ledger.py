@@ -8,24 +8,43 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from ..cells import digest_of
 from ..events import (
     ApprovalResolved,
+    CellChanged,
+    CellChangeRequested,
     ExecutionFinished,
     ExecutionStarted,
     FileChanged,
     PolicyDecided,
+    SessionCreated,
     Stored,
     ToolCallFinished,
     ToolCallRequested,
     ToolCallStarted,
 )
-from ..ids import CallId, ExecutionId, TurnId
-from ..records import FileChange
+from ..ids import CallId, ChangeId, ExecutionId, TurnId
+from ..records import CellChange, FileChange
+from .cellchange import file_change
 
 EXIT_LINE = "exit code {code}"
 _EXIT = re.compile(r"\Aexit code (-?\d+)\b")
 _TAIL = 600
-_SEEN_THROUGH = frozenset(("read_file", "list_files", "search_files", "write_file", "edit_file", "run_code", "finish"))
+_SEEN_THROUGH = frozenset(
+    (
+        "read_file",
+        "list_files",
+        "search_files",
+        "write_file",
+        "edit_file",
+        "run_code",
+        "finish",
+        "read_notebook",
+        "edit_notebook",
+        "run_cells",
+        "inspect_variables",
+    )
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +131,8 @@ class Ledger:
     _shell: dict[CallId, str] = field(default_factory=dict[CallId, str])
     _titles: dict[CallId, str] = field(default_factory=dict[CallId, str])
     _elsewhere: set[CallId] = field(default_factory=set[CallId])
+    _requested: dict[ChangeId, CellChange] = field(default_factory=dict[ChangeId, CellChange])
+    _space_root: str = ""
 
     @classmethod
     def of(cls, log: Iterable[Stored]) -> "Ledger":
@@ -150,6 +171,12 @@ class Ledger:
             case ToolCallFinished():
                 self.seen.update(event.seen)
                 self._command_ended(event)
+            case SessionCreated():
+                self._space_root = event.space_root
+            case CellChangeRequested():
+                self._requested[event.change.change_id] = event.change
+            case CellChanged():
+                self._cell_changed(stored.seq, event)
             case ExecutionStarted():
                 cell = Cell(execution_id=event.execution_id, code=event.code, turn_id=event.turn_id, seq=stored.seq)
                 self.cells[event.execution_id] = self._facts(event.turn_id).cells[event.execution_id] = cell
@@ -195,6 +222,25 @@ class Ledger:
             self.seen.pop(change.path, None)
         else:
             self.seen[change.path] = change.after
+
+    def _cell_changed(self, seq: int, event: CellChanged) -> None:
+        """A notebook counts as changed like any file; what its file holds then is not known by that."""
+        change = self._requested.pop(event.change_id, None)
+        if change is None:
+            return
+        file = file_change(change, space_root=self._space_root)
+        self.changes.append(file)
+        facts = self._facts(event.turn_id)
+        facts.changes.append(Change(seq=seq, turn_id=event.turn_id, call_id=event.call_id, change=file))
+        lines = file.added_lines + file.removed_lines
+        self.changed_lines += lines
+        facts.changed_lines += lines
+        self.last_change[file.path] = seq
+        key = f"{file.path}#{change.cell_id}"
+        if change.after is None:
+            self.seen.pop(key, None)
+        else:
+            self.seen[key] = digest_of(change.after)
 
     def declined(self, turn_id: TurnId, call_id: CallId, *, seq: int = 0) -> None:
         """A person said no. For a live Run, whose host stores the answer past its journal; in a log it is ``approval.resolved``."""

@@ -8,13 +8,19 @@ from ..errors import InvalidTransition
 from ..events import (
     ApprovalRequested,
     ApprovalResolved,
+    CellChanged,
+    CellChangeRefused,
+    CellChangeRequested,
+    CellChangeResolved,
     ContextCompacted,
     Event,
     ExecutionFinished,
+    ExecutionMirrored,
     ExecutionOutput,
     ExecutionStarted,
     InputAnswered,
     InputRequested,
+    KernelRestarted,
     ProblemNoticed,
     SessionStateChanged,
     StepFinished,
@@ -31,7 +37,7 @@ from ..events import (
     WorkerReported,
     WorkerSpawned,
 )
-from ..ids import ApprovalId, CallId, ExecutionId, InputId, SessionId, StepId, TurnId
+from ..ids import ApprovalId, CallId, ChangeId, ExecutionId, InputId, SessionId, StepId, TurnId
 from ..records import SessionState
 from .states import REASONS, Reason, advance
 
@@ -42,7 +48,15 @@ WAITING = (SessionState.AWAITING_USER, SessionState.PAUSED)
 
 _KNOWN: dict[str, Reason] = {name: name for name in REASONS}
 
-_LATE = (ExecutionOutput, ProblemNoticed, SessionStateChanged, ContextCompacted)
+_LATE = (
+    ExecutionOutput,
+    ExecutionMirrored,
+    CellChangeResolved,
+    KernelRestarted,
+    ProblemNoticed,
+    SessionStateChanged,
+    ContextCompacted,
+)
 """What may still be said of a turn that is over."""
 
 
@@ -78,6 +92,7 @@ class _Check:
         self._executions: dict[ExecutionId, TurnId] = {}
         self._inputs: dict[InputId, TurnId] = {}
         self._workers: dict[SessionId, TurnId] = {}
+        self._changes: dict[ChangeId, TurnId] = {}
         self._between: set[StepId] = set()
         self._used: set[str] = set()
 
@@ -119,6 +134,12 @@ class _Check:
                     self._wrong(seq, f"{event.execution_id} began before its call")
             case ExecutionFinished():
                 self._closes(seq, self._executions, event.execution_id)
+            case CellChangeRequested():
+                self._opens(seq, self._changes, event.change.change_id, event.turn_id)
+                if not self._begun.get(event.call_id):
+                    self._wrong(seq, f"{event.change.change_id} was asked for before its call began")
+            case CellChanged() | CellChangeRefused():
+                self._closes(seq, self._changes, event.change_id)
             case InputRequested():
                 self._opens(seq, self._inputs, event.input_id, event.turn_id)
                 if event.execution_id not in self._executions:
@@ -175,6 +196,7 @@ class _Check:
             ("execution", _of(self._executions, turn_id)),
             ("input", _of(self._inputs, turn_id)),
             ("worker", _of(self._workers, turn_id)),
+            ("change", _of(self._changes, turn_id)),
         ):
             for name in open_:
                 self._wrong(seq, f"{turn_id} ended and left the {kind} {name} open")

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..events import Event, SessionStateChanged, Stored
+from ..events import Event, SessionCreated, SessionStateChanged, Stored
 from ..fold import SessionFold
 from ..ids import TurnId
 from ..records import (
@@ -155,7 +155,12 @@ class _Known:
         from .policy.scope import Scope
         from .tools.base import ReconcileContext
 
-        return ReconcileContext(scope=Scope(self._space), ledger=Ledger.of(self._stored))
+        created = (each.event for each in self._stored if isinstance(each.event, SessionCreated))
+        return ReconcileContext(
+            scope=Scope(self._space),
+            ledger=Ledger.of(self._stored),
+            space_root=next((event.space_root for event in created), ""),
+        )
 
 
 async def _end(call: CallView, known: _Known) -> CallEnd:
@@ -169,7 +174,8 @@ async def _end(call: CallView, known: _Known) -> CallEnd:
     if tool is None or tool.reconcile is None:
         return CUT_OFF
     try:
-        found = await tool.reconcile(call.arguments, replace(known.context, changes=tuple(call.files)))
+        context = replace(known.context, changes=tuple(call.files), cells=tuple(call.cells))
+        found = await tool.reconcile(call.arguments, context)
     except Exception:
         # the edge of a tool: what cannot be found out is unknown, and the server starts
         log.exception("what became of call %s of %s could not be found out", call.call_id, call.tool)

@@ -24,21 +24,25 @@ _LARGEST_SCRIPT = 5_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Targets:
-    """What a call would touch, as the model wrote it."""
+    """What a call would touch, as the model wrote it. ``cells``: cells of notebooks, each with what it is now: a yes is for that.
+    ``shown``: what a person is shown of it instead."""
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     command: str = ""
     code: str = ""
+    cells: tuple[str, ...] = ()
+    shown: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Intent:
-    """One call as the broker sees it. ``title`` is a line for a person."""
+    """One call as the broker sees it. ``title`` is a line for a person. ``question`` "": what is usual for the action."""
 
     action: str
     title: str
     targets: Targets = field(default_factory=Targets)
+    question: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,11 +88,13 @@ def decide(
 
 def question(intent: Intent) -> Question:
     """The question about ``intent``. What is longer than a person could read is cut, and says so."""
-    detail = intent.targets.command or intent.targets.code or "\n".join(intent.targets.writes)
+    targets = intent.targets
+    detail = targets.shown or targets.command or targets.code or "\n".join(targets.writes)
     if len(detail) > _LONGEST_DETAIL:
         rest = len(detail) - _LONGEST_DETAIL
         detail = detail[:_LONGEST_DETAIL] + f"\n[… {rest:,} more characters are not shown]"
-    return Question(question=_ASKS.get(intent.action, f"Allow this: {visible(intent.title)}?"), detail=visible(detail))
+    asked = visible(intent.question) or _ASKS.get(intent.action, f"Allow this: {visible(intent.title)}?")
+    return Question(question=asked, detail=visible(detail))
 
 
 _ASKS = {
@@ -121,6 +127,7 @@ def _canonical(intent: Intent, scope: Scope) -> tuple[str, ...]:
         found.append(targets.command)
     if intent.action == "execute":
         found.append("kernel")
+    found += targets.cells
     found += _scripts((*scripts(targets.command), *scripts_of_code(targets.code)), scope)
     return tuple(found)
 

@@ -12,6 +12,7 @@
 from .hosts import EPOCH, Delegated, MemoryHost, Works
 from .kernels import Executes, FakeClock, FakeExecutor, printed, shown
 from .models import Says, Script, ScriptedModel, ScriptedModels, call, unreadable_call
+from .notebooks import MemoryNotebooks
 
 __all__ = [
     "EPOCH",
@@ -20,6 +21,7 @@ __all__ = [
     "FakeClock",
     "FakeExecutor",
     "MemoryHost",
+    "MemoryNotebooks",
     "Says",
     "Script",
     "ScriptedModel",

@@ -48,6 +48,7 @@ from ...records import (
 )
 from ..states import REASONS, Reason, advance
 from .kernels import FakeExecutor
+from .notebooks import MemoryNotebooks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +102,9 @@ class MemoryHost:
         workers: Sequence["Works"] = (),
         is_worker: bool = False,
         instructions_folder: Path | None = None,
+        notebooks: MemoryNotebooks | None = None,
     ) -> None:
+        self.notebooks = notebooks or MemoryNotebooks()
         self.space = space.resolve()
         self.is_worker = is_worker
         self.instructions_folder = instructions_folder

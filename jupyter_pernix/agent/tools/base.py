@@ -1,18 +1,18 @@
 """What a tool is. Arguments are msgspec structs: the schema that the model sees and the check of what it sends are made from one class."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 import msgspec
 
 from ...config import Deadlines
-from ...errors import ToolRetry
+from ...errors import ToolError, ToolRetry
 from ...events import Event
 from ...ids import CallId, TurnId
 from ...ports import Clock, TurnHost
-from ...records import JSON, FileChange, Picture, ToolKind
+from ...records import JSON, CellChangeView, FileChange, Picture, ToolKind
 from ..guards import call_key, without_descriptions
 from ..ledger import Ledger
 from ..model.parts import ToolSpec
@@ -73,11 +73,32 @@ class ToolResult:
 @dataclass(frozen=True, kw_only=True)
 class ReconcileContext:
     """What a tool may look at to find out what became of a call during which the program ended. ``ledger``: of the log up to there.
-    ``changes``: what the log says already that this call has changed."""
+    ``changes``, ``cells``: what the log says already that this call has changed."""
 
     scope: Scope
     ledger: Ledger
     changes: tuple[FileChange, ...] = ()
+    cells: tuple[CellChangeView, ...] = ()
+    space_root: str = ""
+    """The space, relative to the server's root."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrepareContext:
+    """What a tool may look at to find out what a call would do; it changes nothing."""
+
+    host: TurnHost
+    scope: Scope
+    ledger: Ledger
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A call whose effect is known: what it touches, what a person is asked about it, and how exactly that is carried out."""
+
+    targets: Targets
+    question: str
+    carry_out: "Callable[[ToolContext], Awaitable[ToolResult]]"
 
 
 Reconcile = Callable[[JSON, ReconcileContext], Awaitable[ToolResult | None]]
@@ -99,6 +120,9 @@ class Tool(Generic[A]):
     targets: Callable[[A], Targets]
     carry_out: Callable[[ToolContext, A], Awaitable[ToolResult]]
     text_field: str | None = None
+    prepare: Callable[[PrepareContext, A], Awaitable[Prepared | ToolResult]] | None = None
+    """Looks at what the call is about before it is decided and asked; ``carry_out`` is not used then. A result: it cannot be carried
+    out, and why."""
     reconcile: Reconcile | None = None
     """Arguments of a call that had begun → its result: that it was carried out, or (``failed``) that it was not. ``None``: that
     cannot be told, and then the call must never be made again by itself. Changes nothing, raises nothing."""
@@ -126,7 +150,13 @@ class Tool(Generic[A]):
             raise ToolRetry(f"Not done: the arguments of {self.name} are wrong: {exc}. {_takes(self.spec)}") from exc
         intent = Intent(action=self.action, title=one_line(self.title(args), 120), targets=self.targets(args))
         key = call_key(self.name, msgspec.to_builtins(args))
-        return Bound(intent=intent, key=key, carry_out=lambda context: self.carry_out(context, args))
+        prepare = self.prepare
+        return Bound(
+            intent=intent,
+            key=key,
+            carry_out=lambda context: self.carry_out(context, args),
+            prepare=None if prepare is None else lambda context: prepare(context, args),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +166,20 @@ class Bound:
     intent: Intent
     key: str
     carry_out: Callable[[ToolContext], Awaitable[ToolResult]]
+    prepare: Callable[[PrepareContext], Awaitable[Prepared | ToolResult]] | None = None
+
+    async def prepared(self, context: PrepareContext) -> "Bound | ToolResult":
+        """With what there is to prepare done; a result, if it cannot be carried out."""
+        if self.prepare is None:
+            return self
+        try:
+            found = await self.prepare(context)
+        except ToolError as exc:
+            return ToolResult(text=str(exc), failed=True)
+        if isinstance(found, ToolResult):
+            return found
+        intent = replace(self.intent, targets=found.targets, question=found.question)
+        return Bound(intent=intent, key=self.key, carry_out=found.carry_out)
 
 
 @cache

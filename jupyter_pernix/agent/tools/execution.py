@@ -1,12 +1,13 @@
 """Code that a tool runs in a kernel: stored when it begins, while it prints, and when it ends, whatever ends it."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 
 import anyio
 import msgspec
 
-from ...errors import KernelError
+from ...errors import KernelError, NotebookRefused
 from ...events import ExecutionFinished, ExecutionOutput, ExecutionStarted
 from ...fold import apply_output
 from ...ids import ExecutionId, new_execution_id
@@ -75,13 +76,21 @@ class Execution:
         )
 
 
-async def execute(execution: Execution, executor: Executor, code: str) -> ExecutionResult:
+Begin = Callable[[], Awaitable[object]]
+"""What is to be done once it is stored that the code runs; raises ``NotebookRefused`` if it must not run."""
+
+
+async def execute(
+    execution: Execution, executor: Executor, code: str, *, begin: Begin | None = None
+) -> ExecutionResult:
     """Run ``code`` to its end; what happens is stored around the effect."""
     context = execution.context
     started = context.clock.monotonic()
     result = ExecutionResult(status="cancelled", detail="it was stopped before it ended")
     await execution.started(executor, code)
     try:
+        if begin is not None:
+            await begin()
         result = await executor.execute(
             code,
             execution_id=execution.execution_id,
@@ -89,6 +98,8 @@ async def execute(execution: Execution, executor: Executor, code: str) -> Execut
             deadline=context.deadline(context.deadlines.execution),
             ask_input=partial(context.host.ask_input, execution.execution_id) if context.host.can_ask else None,
         )
+    except NotebookRefused as exc:
+        result = ExecutionResult(status="not_run", detail=str(exc))
     except KernelError as exc:
         result = ExecutionResult(status="dead", detail=str(exc))
     finally:

@@ -7,7 +7,7 @@ from typing import Any
 from ...errors import ToolRetry
 from ...records import JSON
 from ..guards import call_key
-from . import cells, files, finish, search, shell, variables
+from . import cells, files, finish, notebook_edit, notebook_read, notebook_run, search, shell, variables
 from .base import Tool
 
 TOOLS: Mapping[str, Tool[Any]] = {
@@ -20,6 +20,9 @@ TOOLS: Mapping[str, Tool[Any]] = {
         search.SEARCH,
         files.WRITE,
         files.EDIT,
+        notebook_read.TOOL,
+        notebook_edit.TOOL,
+        notebook_run.TOOL,
         shell.TOOL,
         finish.TOOL,
     )

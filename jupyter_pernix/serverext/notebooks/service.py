@@ -1,5 +1,7 @@
 """``ports.Notebooks`` for one session: the notebooks of its space, and nothing outside."""
 
+from pathlib import Path
+
 from msgspec.structs import replace
 
 from ...agent.policy.scope import OutOfScope, Scope
@@ -21,12 +23,16 @@ class SessionNotebooks:
     async def read(self, path: str) -> NotebookState:
         where = await self._where(path)
         held, owner = await self._attachment.hub.read(where, self._log.session_id)
-        written = await self._attachment.hub.traces.written()
+        hub = self._attachment.hub
+        written = await hub.traces.written()
+        attached = (await self._log.fold()).view.notebook
         return NotebookState(
             path=where,
             owner=owner,
             language=held.language or "python",
             cells=held.cells,
+            name=Path(self._log.around.root / where).relative_to(self._log.space).as_posix(),
+            attached=attached is not None and hub.same(attached.path, where),
             written=frozenset(cell.cell_id for cell in held.cells if (cell.cell_id, digest_of(cell)) in written),
         )
 

@@ -7,17 +7,27 @@ from jupyter_pernix.agent.tools.files import EditFile
 from jupyter_pernix.agent.tools.registry import TOOLS, tool_named
 from jupyter_pernix.errors import ToolRetry
 
-TEXT_FIELDS = {"run_code": "code", "write_file": "content", "edit_file": "new_text", "finish": "answer"}
+TEXT_FIELDS = {
+    "run_code": "code",
+    "write_file": "content",
+    "edit_file": "new_text",
+    "edit_notebook": "source",
+    "finish": "answer",
+}
 
 
 def test_the_tools_have_these_names_and_arguments() -> None:
     assert {name: list(tool.spec.parameters["properties"]) for name, tool in TOOLS.items()} == {
         "run_code": ["code"],
+        "inspect_variables": ["names"],
         "read_file": ["path", "start_line", "end_line"],
         "list_files": ["path", "pattern"],
         "search_files": ["pattern", "path"],
         "write_file": ["path", "content"],
         "edit_file": ["path", "old_text", "new_text"],
+        "read_notebook": ["path", "cells"],
+        "edit_notebook": ["op", "path", "cell_id", "base", "behind", "cell_type", "source"],
+        "run_cells": ["cell_ids", "path"],
         "run_shell": ["command", "timeout_seconds"],
         "finish": ["answer"],
     }
@@ -44,7 +54,9 @@ def test_each_tool_describes_itself_and_names_its_long_text(tool: Tool[Any]) -> 
     spec = tool.spec
     assert 20 < len(spec.description) < 150
     assert spec.text_field == TEXT_FIELDS.get(tool.name)
-    assert all(schema["type"] in ("string", "integer", "number") for schema in spec.parameters["properties"].values())
+    assert all(
+        schema["type"] in ("string", "integer", "number", "array") for schema in spec.parameters["properties"].values()
+    )
     assert all("description" in schema for schema in spec.parameters["properties"].values())
 
 
@@ -91,6 +103,6 @@ def test_an_unknown_tool_is_answered_with_the_names_that_there_are() -> None:
     with pytest.raises(ToolRetry) as refused:
         tool_named("python")
     assert str(refused.value) == (
-        "Not done: there is no tool 'python'. The tools are: run_code, read_file, list_files, search_files, "
-        "write_file, edit_file, run_shell, finish."
+        "Not done: there is no tool 'python'. The tools are: run_code, inspect_variables, read_file, list_files, search_files, "
+        "write_file, edit_file, read_notebook, edit_notebook, run_cells, run_shell, finish."
     )
