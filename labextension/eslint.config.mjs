@@ -8,7 +8,12 @@ export default ts.config(
   js.configs.recommended,
   ...ts.configs.strict,
   {
-    files: ['src/**/*.{ts,tsx}'],
+    files: ['widgets/build.mjs'],
+    languageOptions: { globals: globals.node },
+    rules: { 'no-undef': 'error' }
+  },
+  {
+    files: ['src/**/*.{ts,tsx}', 'widgets/src/**/*.{ts,tsx}'],
     plugins: { 'react-hooks': hooks },
     languageOptions: { globals: globals.browser },
     rules: {

@@ -16,7 +16,7 @@ from ...records import JSON
 
 STATIC = Path(__file__).parent / "static"
 MIME = "application/vnd.pernix.widget+json"
-"""``{"kind", "model_id", "taken_at", "state"}``: ``state`` is the widget's own, in the shape of its traits. Our extension shows the live
+"""``{"kind", "model_id", "kernel_id", "taken_at", "state"}``: ``state`` is the widget's own, in the shape of its traits. Our extension shows the live
 widget for it, or, without a kernel, the same picture from ``state``."""
 _DISPLAYS = 8
 
@@ -32,6 +32,13 @@ def script(name: str) -> str:
 def style() -> str:
     path = STATIC / "widgets.css"
     return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def _kernel_id() -> str:
+    """As the server names this kernel; "" when it cannot be said."""
+    kernel = getattr(get_ipython(), "kernel", None)
+    name = Path(str(getattr(getattr(kernel, "parent", None), "connection_file", ""))).name
+    return name.removeprefix("kernel-").removesuffix(".json") if name.startswith("kernel-") else ""
 
 
 class LiveWidget(anywidget.AnyWidget):
@@ -51,6 +58,12 @@ class LiveWidget(anywidget.AnyWidget):
         self._publisher: Any = None
         self._displays: list[str] = []
         self._shown: JSON = {}
+        self.on_msg(self._asked)
+
+    def _asked(self, _: Any, content: JSON, __: Any) -> None:
+        """A new view asks whether there is a kernel behind what it shows."""
+        if content.get("ask") == "live":
+            self.send({"live": True})
 
     # ---- in a subclass --------------------------------------------------------------------------------------------------
 
@@ -71,7 +84,8 @@ class LiveWidget(anywidget.AnyWidget):
 
     def _bundle(self, state: JSON) -> JSON:
         taken = datetime.now(UTC).isoformat(timespec="seconds")
-        still = {"kind": self.KIND, "model_id": self.model_id, "taken_at": taken, "state": state}
+        still: JSON = {"kind": self.KIND, "model_id": self.model_id, "kernel_id": _kernel_id(), "taken_at": taken}
+        still["state"] = state
         data, _ = super()._repr_mimebundle_() or ({}, {})
         return {**data, MIME: still, "text/html": self._html(state), "text/plain": self._text(state)}
 

@@ -50,7 +50,9 @@ class Vram(LiveWidget):
 
     def _told(self, _: Any, content: JSON, __: Any) -> None:
         """``{"view", "visible"}`` from the front end."""
-        view = str(content.get("view", ""))[:64]
+        if "view" not in content:
+            return
+        view = str(content["view"])[:64]
         if content.get("visible") is True:
             self._seen[view] = time.monotonic()
             self._woken.set()

@@ -29,9 +29,9 @@ const LANES: readonly { name: string; doings: readonly Doing[] }[] = [
 
 const SHOWN_STEPS = 24;
 
-/** The turns of a session, one at a time, the newest first: where its time went and what the model read. */
-export function Trace(props: { turns: readonly TurnView[] }): React.JSX.Element {
-  const { turns } = props;
+/** The turns of a session, one at a time, the newest first: where its time went and what the model read. `title`: what is said already. */
+export function Trace(props: { turns: readonly TurnView[]; title?: string }): React.JSX.Element {
+  const { turns, title = '' } = props;
   const [chosen, setChosen] = React.useState<string | null>(null);
   const found = turns.findIndex(turn => turn.turn_id === chosen);
   const at = found < 0 ? turns.length - 1 : found;
@@ -44,7 +44,7 @@ export function Trace(props: { turns: readonly TurnView[] }): React.JSX.Element 
     setChosen(index === turns.length - 1 ? null : (turns[index]?.turn_id ?? null));
   return (
     <div className="jp-Pernix-trace">
-      <div className="jp-Pernix-traceHead">
+      <div className="jp-Pernix-traceHead" hidden={turns.length === 1 && turn.text.trim() === title}>
         {turns.length > 1 && (
           <>
             <IconButton icon="back" label="Earlier turn" disabled={at === 0} onClick={() => choose(at - 1)} />

@@ -21,6 +21,8 @@ export interface WidgetViewProps {
   get: Get;
   /** When the picture was taken; `null`: it is live. */
   takenAt: string | null;
+  /** The kernel has not answered. */
+  silent?: boolean;
 }
 
 /** How a widget stands with the server, or with time. */
@@ -58,7 +60,7 @@ const NAMES: Record<WidgetKind, string> = {
 };
 
 function Head(props: WidgetViewProps): React.JSX.Element {
-  const { kind, get, takenAt } = props;
+  const { kind, get, takenAt, silent = false } = props;
   const view = kind === 'vram' ? null : (get('session') as SessionView);
   const link = get('link') as Link | undefined;
   const note =
@@ -68,7 +70,9 @@ function Head(props: WidgetViewProps): React.JSX.Element {
         ? `The server does not answer. This is how it was; the widget goes on when the server is back. (${link.text})`
         : link?.state === 'lost'
           ? `The server gives nothing more: ${link.text}`
-          : '';
+          : silent
+            ? 'The kernel has not answered yet: it is busy, or this is how it was when the notebook was saved.'
+            : '';
   return (
     <>
       <header className="jp-PernixWidget-head">
@@ -95,14 +99,17 @@ function Body(props: WidgetViewProps): React.JSX.Element {
   const { kind, get } = props;
   switch (kind) {
     case 'tool_calls':
-      return <Calls calls={entries<CallView>(get)} />;
+      return <Calls calls={entries<CallView>(get)} follow={props.takenAt === null} />;
     case 'trace':
-      return <Trace turns={entries<TurnView>(get)} />;
+      return <Trace turns={entries<TurnView>(get)} title={(get('session') as SessionView).title} />;
     case 'budget': {
       const [turn] = entries<TurnView>(get);
       return (
         <>
-          <ContextGauge view={get('session') as SessionView} />
+          <div className="jp-PernixWidget-context">
+            <span className="jp-Pernix-dim">Context</span>
+            <ContextGauge view={get('session') as SessionView} />
+          </div>
           <BudgetBars used={get('used') as Used[]} />
           {turn && <Foot turn={turn} onResume={undefined} />}
         </>
@@ -113,17 +120,35 @@ function Body(props: WidgetViewProps): React.JSX.Element {
   }
 }
 
-function Calls(props: { calls: readonly CallView[] }): React.JSX.Element {
+function Calls(props: { calls: readonly CallView[]; follow: boolean }): React.JSX.Element {
   const { calls } = props;
+  const list = useNewest(calls.length, props.follow);
   return calls.length === 0 ? (
     <div className="jp-Pernix-dim">No tool call yet.</div>
   ) : (
-    <div className="jp-PernixWidget-calls" role="group" aria-label="Tool calls" tabIndex={0}>
+    <div ref={list} className="jp-PernixWidget-calls" role="group" aria-label="Tool calls" tabIndex={0}>
       {calls.map(call => (
         <CallCard key={call.call_id} call={call} />
       ))}
     </div>
   );
+}
+
+/** The list stays at its newest entry when that was in sight. */
+function useNewest(length: number, follow: boolean): React.RefObject<HTMLDivElement> {
+  const list = React.useRef<HTMLDivElement>(null);
+  const before = React.useRef(0);
+  React.useLayoutEffect(() => {
+    const node = list.current;
+    if (follow && node !== null) {
+      const seen = before.current - node.scrollTop - node.clientHeight < 40;
+      before.current = node.scrollHeight;
+      if (seen) {
+        node.scrollTop = node.scrollHeight;
+      }
+    }
+  }, [length, follow]);
+  return list;
 }
 
 /** A notebook may hold anything in the place of a state. */

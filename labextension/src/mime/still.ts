@@ -5,6 +5,8 @@ export interface Still {
   kind: WidgetKind;
   /** '' when it names none. */
   modelId: string;
+  /** The kernel that had it; '' when that is not known. */
+  kernelId: string;
   takenAt: string;
   state: Record<string, unknown>;
 }
@@ -17,16 +19,21 @@ function object(value: unknown): Record<string, unknown> {
     : {};
 }
 
+function name(value: unknown): string {
+  return typeof value === 'string' && /^[\w-]{1,80}$/.test(value) ? value : '';
+}
+
 /** `null`: it is none of ours. */
 export function stillFrom(data: unknown): Still | null {
-  const { kind, model_id: modelId, taken_at: takenAt, state } = object(data);
+  const { kind, model_id: modelId, kernel_id: kernelId, taken_at: takenAt, state } = object(data);
   const known = KINDS.find(each => each === kind);
   if (known === undefined) {
     return null;
   }
   return {
     kind: known,
-    modelId: typeof modelId === 'string' && /^[\w-]{1,80}$/.test(modelId) ? modelId : '',
+    modelId: name(modelId),
+    kernelId: name(kernelId),
     takenAt:
       typeof takenAt === 'string' && !Number.isNaN(Date.parse(takenAt)) ? takenAt : '1970-01-01T00:00:00Z',
     state: object(state)

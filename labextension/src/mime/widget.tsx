@@ -1,7 +1,8 @@
-import { ReactWidget } from '@jupyterlab/apputils';
+import { type ISessionContext, ReactWidget } from '@jupyterlab/apputils';
 import { type IRenderMimeRegistry, MimeModel } from '@jupyterlab/rendermime';
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import type { Message } from '@lumino/messaging';
+import { Signal } from '@lumino/signaling';
 import { Panel, PanelLayout, type Widget } from '@lumino/widgets';
 import * as React from 'react';
 import { WidgetView } from '../components/WidgetView';
@@ -12,8 +13,17 @@ const LIVE_MIME = 'application/vnd.jupyter.widget-view+json';
 /** What the widget's own module writes on its element, see `widgets/src/mount.tsx`. */
 const ALIVE = '[data-pernix]';
 
-/** Finds the renderers of the document in which a widget of ours lies; `null` if that cannot be said. */
-export type FindRegistry = (renderer: Widget, modelId: string) => IRenderMimeRegistry | null;
+/** The document in which a widget lies: its renderers, and the session of its kernel. */
+export interface Place {
+  registry: IRenderMimeRegistry;
+  session: ISessionContext;
+}
+
+/** `null` if that cannot be said. */
+export type FindPlace = (renderer: Widget, modelId: string) => Place | null;
+
+/** Kernels that answer, or soon will. */
+const ALIVE_STATES: ReadonlySet<string> = new Set(['starting', 'idle', 'busy', 'unknown']);
 
 /** The picture that a notebook keeps of a widget. */
 class StillPicture extends ReactWidget {
@@ -35,7 +45,7 @@ class StillPicture extends ReactWidget {
  * trusted stays a picture, since a live widget runs code that its kernel sent.
  */
 class RenderedWidget extends Panel implements IRenderMime.IRenderer {
-  constructor(private readonly _find: FindRegistry) {
+  constructor(private readonly _find: FindPlace) {
     super({ layout: new PanelLayout({ fitPolicy: 'set-no-constraint' }) });
     this.addClass('jp-PernixStill');
     this._live.addClass('jp-PernixStill-live');
@@ -43,24 +53,25 @@ class RenderedWidget extends Panel implements IRenderMime.IRenderer {
     this.addWidget(this._picture);
     this.addWidget(this._live);
     this._watch = new MutationObserver(() => this._tell());
-    this._watch.observe(this._live.node, { childList: true, subtree: true, attributes: true });
+    this._watch.observe(this._live.node, { childList: true, subtree: true });
   }
 
   override dispose(): void {
     this._watch.disconnect();
+    Signal.clearData(this);
     super.dispose();
   }
 
   renderModel(model: IRenderMime.IMimeModel): Promise<void> {
     const still = stillFrom(model.data[WIDGET_MIME]);
     this._picture.draw(still);
-    const modelId = model.trusted && still !== null ? still.modelId : '';
-    if (modelId !== this._modelId) {
-      this._modelId = modelId;
-      this._live.widgets.slice().forEach(child => child.dispose());
-      if (this.isAttached) {
-        this._goLive();
-      }
+    const wanted = model.trusted && still !== null && still.modelId !== '' ? still : null;
+    if (wanted?.modelId !== this._wanted?.modelId) {
+      this._drop();
+      this._wanted = wanted;
+    }
+    if (this.isAttached) {
+      this._goLive();
     }
     return Promise.resolve();
   }
@@ -71,19 +82,50 @@ class RenderedWidget extends Panel implements IRenderMime.IRenderer {
   }
 
   private _goLive(): void {
-    if (this._modelId === '' || this._live.widgets.length > 0) {
+    if (this._wanted === null || this._live.widgets.length > 0) {
       return;
     }
-    const registry = this._find(this, this._modelId);
-    if (registry === null || registry.getFactory(LIVE_MIME) === undefined) {
+    this._place ??= this._found(this._wanted.modelId);
+    if (this._place?.registry.getFactory(LIVE_MIME) === undefined || !this._hasKernel(this._place.session)) {
       return;
     }
-    const renderer = registry.createRenderer(LIVE_MIME);
+    const renderer = this._place.registry.createRenderer(LIVE_MIME);
     this._live.addWidget(renderer);
-    const source = { version_major: 2, version_minor: 0, model_id: this._modelId };
+    const source = { version_major: 2, version_minor: 0, model_id: this._wanted.modelId };
     renderer
       .renderModel(new MimeModel({ trusted: true, data: { [LIVE_MIME]: source } }))
       .catch(error => console.warn('A widget could not be shown live', error));
+  }
+
+  private _found(modelId: string): Place | null {
+    const place = this._find(this, modelId);
+    place?.session.kernelChanged.connect(this._onKernel, this);
+    place?.session.statusChanged.connect(this._onKernel, this);
+    return place;
+  }
+
+  /** Whether the kernel that made the widget is there. */
+  private _hasKernel(session: ISessionContext): boolean {
+    const kernel = session.session?.kernel ?? null;
+    const known = this._wanted?.kernelId ?? '';
+    return kernel !== null && ALIVE_STATES.has(kernel.status) && (known === '' || known === kernel.id);
+  }
+
+  private _onKernel(session: ISessionContext): void {
+    if (this._hasKernel(session)) {
+      this._goLive();
+      return;
+    }
+    this._drop();
+    if (session.session?.kernel?.status.endsWith('restarting')) {
+      // It comes back under its old name, without the widget.
+      this._wanted = null;
+    }
+  }
+
+  private _drop(): void {
+    this._live.widgets.slice().forEach(child => child.dispose());
+    this._tell();
   }
 
   /** The picture gives way as long as the live widget is really there. */
@@ -94,10 +136,11 @@ class RenderedWidget extends Panel implements IRenderMime.IRenderer {
   private readonly _picture = new StillPicture();
   private readonly _live = new Panel();
   private readonly _watch: MutationObserver;
-  private _modelId = '';
+  private _wanted: Still | null = null;
+  private _place: Place | null = null;
 }
 
-export function widgetFactory(find: FindRegistry): IRenderMime.IRendererFactory {
+export function widgetFactory(find: FindPlace): IRenderMime.IRendererFactory {
   return {
     safe: true,
     mimeTypes: [WIDGET_MIME],

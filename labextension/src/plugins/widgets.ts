@@ -3,7 +3,7 @@ import { CodeCell } from '@jupyterlab/cells';
 import { INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import type { JSONObject } from '@lumino/coreutils';
-import { type FindRegistry, WIDGET_MIME, widgetFactory } from '../mime/widget';
+import { type FindPlace, WIDGET_MIME, widgetFactory } from '../mime/widget';
 
 /** Before the live widgets' own renderer, which is at -10. */
 const RANK = -20;
@@ -28,12 +28,12 @@ export const widgets: JupyterFrontEndPlugin<void> = {
   requires: [IRenderMimeRegistry],
   optional: [INotebookTracker],
   activate: (_: JupyterFrontEnd, rendermime: IRenderMimeRegistry, notebooks: INotebookTracker | null) => {
-    const find: FindRegistry = (renderer, modelId) => {
+    const find: FindPlace = (renderer, modelId) => {
       const panel =
         notebooks?.find(each => each.node.contains(renderer.node)) ??
         // An output may be shown in a tab of its own.
         notebooks?.find(each => holds(each, modelId));
-      return panel?.content.rendermime ?? null;
+      return panel ? { registry: panel.content.rendermime, session: panel.sessionContext } : null;
     };
     rendermime.addFactory(widgetFactory(find), RANK);
   }

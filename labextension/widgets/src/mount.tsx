@@ -20,16 +20,31 @@ export interface WidgetModule {
   render: (props: RenderProps) => () => void;
 }
 
+/** Milliseconds after which a kernel that has not answered a new view is said to be busy, or gone. */
+const PATIENCE = 5000;
+
 function Live(props: { kind: WidgetKind; model: Model }): React.JSX.Element {
   const { kind, model } = props;
   const [, setCount] = React.useState(0);
+  const [silent, setSilent] = React.useState(false);
   React.useEffect(() => {
-    const changed = () => setCount(count => count + 1);
-    model.on('change', changed);
-    changed();
-    return () => model.off('change', changed);
+    const timer = setTimeout(() => setSilent(true), PATIENCE);
+    const heard = () => {
+      clearTimeout(timer);
+      setSilent(false);
+      setCount(count => count + 1);
+    };
+    model.on('change', heard);
+    model.on('msg:custom', heard);
+    model.send({ ask: 'live' });
+    setCount(count => count + 1);
+    return () => {
+      clearTimeout(timer);
+      model.off('change', heard);
+      model.off('msg:custom', heard);
+    };
   }, [model]);
-  return <WidgetView kind={kind} get={name => model.get(name)} takenAt={null} />;
+  return <WidgetView kind={kind} get={name => model.get(name)} takenAt={null} silent={silent} />;
 }
 
 /** The module that anywidget loads. `started` is called for each view and may return its own clean-up. */
