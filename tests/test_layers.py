@@ -27,7 +27,7 @@ VOCABULARY = {
     "livetext",
 }
 CLIENT = {"client", "headless"}
-PURE_OUTPUTS = {"outputs", "bundles", "overflow", "terminal", "markdown"}
+PURE_OUTPUTS = {"outputs", "bundles", "overflow", "terminal", "markdown", "inspecting", "inspecting_values"}
 STDLIB = set(sys.stdlib_module_names)
 
 THIRD_PARTY: dict[str, set[str]] = {
@@ -36,7 +36,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "kernel": {"msgspec", "anyio", "jupyter_client", "jupyter_core", "nbformat", "papermill", "traitlets", "zmq"},
     "kernel.outputs": {"msgspec"},
     "client": {"jupyter_core"},
-    "kernel.ipython": {"IPython", "msgspec", "traitlets"},
+    "kernel.ipython": {"IPython", "msgspec", "pandas", "traitlets"},
     "kernel.widgets": {"IPython", "anywidget", "msgspec", "traitlets"},
     "widgets": set(),
     "gpu": {"msgspec", "anyio", "httpx", "xllamacpp", "pynvml"},

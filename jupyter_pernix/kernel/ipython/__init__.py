@@ -13,5 +13,6 @@ def load(shell: Any) -> None:
         return
     magics = PernixMagics(shell)
     shell.register_magics(magics)
+    shell.events.register("post_run_cell", magics.saw)
     for prefix in ("%pernix", "%%pernix"):
         shell.set_hook("complete_command", magics.complete, str_key=prefix)

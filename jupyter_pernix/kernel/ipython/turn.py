@@ -5,12 +5,12 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ...client import JSON, Client, Message, TurnEnd
 from ...errors import RequestFailed
 from ...livetext import neutral
+from .answer import Answer
 from .incell import InCell, interrupt_main_thread
 from .view import CellView
 
@@ -22,20 +22,6 @@ _ANSWERS = (
     ("a", "allow_always", "always"),
     ("n", "reject_once", "no"),
 )
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a ``%%pernix`` cell leaves in ``_pernix``. ``corrections``: what the host says against ``text``."""
-
-    text: str
-    session_id: str
-    turn_id: str
-    code: str
-    corrections: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return self.text
 
 
 class CellFailed(Exception):
@@ -79,6 +65,22 @@ class CellTurn:
         self._corrections: list[str] = []
         self._workers: dict[str, str] = {}
         self._finished: JSON | None = None
+        self._calls: dict[str, JSON] = {}
+        self._code: list[str] = []
+
+    def answer(self) -> Answer:
+        """What has come of it by now."""
+        finished = self._finished or {}
+        return Answer(
+            text=self._text,
+            session_id=self._session_id,
+            turn_id=self._turn_id,
+            ended=finished.get("code", "interrupted"),
+            code="\n\n".join(self._code),
+            usage=finished.get("usage") or {},
+            corrections=tuple(self._corrections),
+            call_list=tuple(self._calls.values()),
+        )
 
     def follow(self) -> Answer:
         """To the end of the turn.
@@ -97,7 +99,7 @@ class CellTurn:
         code, detail = self._finished["code"], self._finished["detail"]
         if code != "answered":
             raise CellFailed(f"{code}: {detail}" if detail else code)
-        return Answer(self._text, self._session_id, self._turn_id, code, tuple(self._corrections))
+        return self.answer()
 
     def _until_interrupted(self) -> None:
         try:
@@ -197,15 +199,26 @@ class CellTurn:
 
     def _requested(self, event: JSON) -> None:
         self._view.call(event["call_id"], event["title"] or event["tool"])
+        fields = ("tool", "title", "arguments", "call_id")
+        self._calls[event["call_id"]] = {"status": "pending", "seconds": None, "result": ""} | {
+            field: event[field] for field in fields
+        }
 
     def _started(self, event: JSON) -> None:
+        self._told(event["call_id"], status="in_progress")
         self._view.call_changed(event["call_id"], "in_progress")
 
+    def _told(self, call_id: str, **fields: Any) -> None:
+        if call_id in self._calls:
+            self._calls[call_id].update(fields)
+
     def _call_finished(self, event: JSON) -> None:
+        self._told(event["call_id"], status=event["status"], seconds=event["duration"], result=event["result"])
         problem = "" if event["status"] == "completed" else event["result"]
         self._view.call_changed(event["call_id"], event["status"], event["duration"], problem)
 
     def _execute(self, event: JSON) -> None:
+        self._code.append(event["code"])
         if event["place"] != "in_cell":
             self._elsewhere[event["execution_id"]] = []
             return

@@ -78,7 +78,10 @@ def test_the_agents_code_runs_in_the_users_own_kernel(lab: Lab, model: ModelServ
         "%load_ext jupyter_pernix",
         "mine = 21\n'kept'",
         "%%pernix\nDouble my number",
-        "(doubled, str(_pernix), _pernix.code, _, Out, len(In))",
+        "(_ is _pernix is Out[3], doubled, str(_), _.ended, Out[2], list(Out), len(In))",
+        "print(_pernix.code); [_pernix.session_id[:4], _pernix.turn_id[:4], _pernix.usage['prompt_tokens'] > 0]",
+        "_pernix.calls[['tool', 'status']]",
+        "_pernix",
     )
     execute(book, lab.root / "work")
     first, stream, value, second, traceback, answer = plain(book.cells[2])
@@ -86,7 +89,14 @@ def test_the_agents_code_runs_in_the_users_own_kernel(lab: Lab, model: ModelServ
     assert (stream, value) == ("double of 21\n", "42")
     assert second.startswith("✗ ") and "ZeroDivisionError" in traceback
     assert answer == "It is **42**."
-    assert plain(book.cells[3]) == ["(42, 'It is **42**.', 'answered', 'kept', {2: 'kept'}, 5)"]
+    assert plain(book.cells[3]) == ["(True, 42, 'It is **42**.', 'answered', 'kept', [2, 3], 5)"]
+    ran = "print('double of', mine)\ndoubled = mine * 2\ndoubled\n\ndoubled / 0\n"
+    assert plain(book.cells[4]) == [ran, "['ses_', 'trn_', True]"]
+    assert [line.split()[1:] for line in plain(book.cells[5])[0].splitlines()[1:]] == [
+        ["run_code", "completed"],
+        ["run_code", "failed"],
+    ]
+    assert book.cells[6].outputs[0]["data"]["text/markdown"] == "It is **42**."
 
     client = lab.client()
     view = client.session(client.sessions()[0]["session_id"])
@@ -105,7 +115,7 @@ def test_the_next_cell_goes_on_with_the_session_until_a_new_one_is_wanted(lab: L
         "%load_ext jupyter_pernix",
         "%%pernix\na",
         "%%pernix --mode ask\nb",
-        "%%pernix --session new\nc",
+        "%%pernix --new\nc",
         "%pernix sessions",
         "%pernix status",
     )
@@ -138,7 +148,7 @@ def test_a_turn_that_fails_fails_the_cell_with_a_sentence(lab: Lab, model: Model
 
 
 def test_bad_usage_says_what_there_is(lab: Lab):
-    with pytest.raises(CellExecutionError, match="invalid choice: 'mad'"):
+    with pytest.raises(CellExecutionError, match="'mad' is no mode; there is ask, plan, edit, auto"):
         execute(notebook("%load_ext jupyter_pernix", "%%pernix --mode mad\nHello"), lab.root)
 
 

@@ -5,6 +5,7 @@ from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 
 from jupyter_pernix.kernel.ipython import load
+from jupyter_pernix.kernel.ipython.commands import COMMANDS
 from jupyter_pernix.kernel.ipython.magics import PernixMagics
 from jupyter_pernix.kernel.ipython.turn import CellFailed
 
@@ -22,17 +23,30 @@ def test_loading_twice_keeps_the_session(shell: InteractiveShell, magics: Pernix
     assert [each.session_id for each in found] == ["ses_1"]
 
 
-@pytest.mark.parametrize("line", ["help", "nonsense"])
-def test_help_names_each_form(
-    shell: InteractiveShell, magics: PernixMagics, line: str, capsys: pytest.CaptureFixture[str]
-):
-    shell.run_line_magic("pernix", line)
+def test_help_names_each_form(shell: InteractiveShell, magics: PernixMagics, capsys: pytest.CaptureFixture[str]):
+    shell.run_line_magic("pernix", "help")
     shown = capsys.readouterr().out
-    assert all(word in shown for word in ("%%pernix", "--mode", "status", "sessions", "open ID", "stop"))
+    assert all(f"%pernix {word}" in shown for word in COMMANDS)
+    assert all(
+        word in shown for word in ("%%pernix [--mode", "--session", "--new", "--model", "--budget", "%%pernix sql")
+    )
+
+
+def test_a_question_mark_shows_the_help(
+    shell: InteractiveShell, magics: PernixMagics, capsys: pytest.CaptureFixture[str]
+):
+    shell.run_cell("%pernix?")
+    shown = capsys.readouterr().out
+    assert "%pernix status" in shown and "--budget" in shown
+
+
+def test_an_unknown_word_says_what_there_is(magics: PernixMagics, shell: InteractiveShell):
+    with pytest.raises(CellFailed, match="there is no %pernix nonsense; there is status, sessions, open"):
+        shell.run_line_magic("pernix", "nonsense")
 
 
 def test_an_empty_cell_says_how_to_ask(shell: InteractiveShell, magics: PernixMagics):
-    with pytest.raises(CellFailed, match="request"):
+    with pytest.raises(CellFailed, match="write the request below %%pernix"):
         shell.run_cell_magic("pernix", "", "  \n")
 
 
@@ -53,7 +67,11 @@ def test_a_failure_has_no_traceback(magics: PernixMagics, shell: InteractiveShel
     [
         ("%pernix st", {"status", "stop"}),
         ("%%pernix --mode ", {"ask", "plan", "edit", "auto"}),
-        ("%%pernix --", {"--mode", "--session", "--endpoint"}),
+        ("%%pernix --", {"--mode", "--session", "--new", "--model", "--endpoint", "--budget"}),
+        ("%%pernix --budget ", {"rounds=", "tokens=", "seconds=", "cost=", "lines="}),
+        ("%pernix mode ", {"ask", "plan", "edit", "auto"}),
+        ("%pernix budget ", {"none", "rounds="}),
+        ("%pernix sql SELECT * FROM to", {"tool_calls"}),
     ],
 )
 def test_tab_completes(magics: PernixMagics, shell: InteractiveShell, text: str, wanted: set[str]):
