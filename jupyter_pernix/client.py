@@ -184,6 +184,16 @@ class Client:
     def answer(self, approval_id: str, choice: str, text: str = "") -> JSON:
         return self.request("POST", f"/approvals/{quote(approval_id, safe='')}", {"choice": choice, "text": text})
 
+    def inputs(self, session_id: str) -> list[JSON]:
+        """The lines that running code of the session waits for."""
+        items = [item for turn in self.session(session_id)["turns"] for item in turn["items"]]
+        executions = [item["execution"] for item in items if item.get("execution")]
+        return [each for execution in executions for each in execution["inputs"] if not each["by"]]
+
+    def answer_input(self, input_id: str, text: str | None) -> JSON:
+        """Give running code the line that it asked for; ``None``: it gets none and is interrupted."""
+        return self.request("POST", f"/inputs/{quote(input_id, safe='')}", {"text": text})
+
     def endpoints(self) -> JSON:
         """``{"endpoints": […], "discoveries": […]}``"""
         return self.request("GET", "/endpoints")

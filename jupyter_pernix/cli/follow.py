@@ -1,12 +1,10 @@
 """Follows one turn to its end: prints what happens, answers what is asked, stops it on Ctrl-C or when its time is over."""
 
 import contextlib
-import os
-import select
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,8 +12,8 @@ import msgspec
 
 from ..client import JSON, Client, TurnEnd
 from ..errors import RequestFailed, ServerError
-from ..livetext import neutral
 from ..records import EXIT_CODES, TerminalCode
+from .asking import ELSEWHERE, ask_approval, ask_line
 from .screen import NOBODY, Screen
 
 UNATTENDED = "Nobody is at this terminal to answer; do it in a way that needs no permission, or say what you need."
@@ -90,7 +88,7 @@ class Follow:
             if message.kind != "pernix":
                 continue
             self.after = int(message.data["seq"])
-            if session in self.workers and message.data["type"] == "approval.requested":
+            if session in self.workers:
                 self._answer(message.data)
             if session != self.session_id:
                 continue
@@ -109,7 +107,7 @@ class Follow:
             print(msgspec.json.encode(event).decode(), flush=True)
         else:
             self.screen.event(event)
-        if event["type"] == "approval.requested" and event["turn_id"] == self.turn_id:
+        if event.get("turn_id") == self.turn_id:
             self._answer(event)
 
     def _exit_code(self, event: JSON) -> int:
@@ -122,7 +120,36 @@ class Follow:
             return 1
 
     def _answer(self, event: JSON) -> None:
-        answer = ask(self.screen, event, lambda: self._is_open(event)) if self.can_ask else ("reject_once", UNATTENDED)
+        """Ask the person, if this asks something."""
+        match event["type"]:
+            case "approval.requested":
+                self._answer_approval(event)
+            case "input.requested":
+                self._answer_input(event)
+            case _:
+                pass
+
+    def _answer_input(self, event: JSON) -> None:
+        line = ask_line(self.screen, event, lambda: self._waits(event)) if self.can_ask else None
+        try:
+            if line is None or isinstance(line, str):
+                self.client.answer_input(event["input_id"], line)
+        except RequestFailed as exc:
+            if exc.status not in (404, 409):
+                raise
+            line = ELSEWHERE
+        if line is ELSEWHERE:
+            self.screen.note("the code does not wait for it any more")
+
+    def _waits(self, event: JSON) -> bool:
+        return any(each["input_id"] == event["input_id"] for each in self.client.inputs(event["session_id"]))
+
+    def _answer_approval(self, event: JSON) -> None:
+        answer = (
+            ask_approval(self.screen, event, lambda: self._is_open(event))
+            if self.can_ask
+            else ("reject_once", UNATTENDED)
+        )
         try:
             if answer is not None:
                 self.client.answer(event["approval_id"], *answer)
@@ -137,55 +164,6 @@ class Follow:
 
     def _is_open(self, event: JSON) -> bool:
         return any(each["approval_id"] == event["approval_id"] for each in self.client.approvals(self.session_id))
-
-
-def ask(screen: Screen, event: JSON, still_open: Callable[[], bool]) -> tuple[str, str] | None:
-    """The person's answer as ``(choice, text)``; no more input is a rejection. ``None``: it was answered elsewhere."""
-    screen.note(neutral(str(event["question"])), "bold")
-    if event.get("detail"):
-        screen.note("\n".join("  " + line for line in neutral(str(event["detail"])).splitlines()))
-    offered = [(key, choice, word) for key, choice, word in _KEYS if choice in event["choices"]]
-    words = ", ".join(f"[{key}] {word}" for key, _, word in offered)
-    _drop_typed_ahead()
-    while True:
-        sys.stderr.write(f"{words}, or write what to do instead: ")
-        sys.stderr.flush()
-        line = _read_line(still_open)
-        if line is None:
-            return None
-        answer = line.strip()
-        for key, choice, _ in offered:
-            if answer.lower() in (key, choice):
-                return choice, ""
-        if answer or not line:
-            return "reject_once", answer
-
-
-def _read_line(still_open: Callable[[], bool]) -> str | None:
-    """A line of stdin, "" at its end; ``None`` as soon as the question is no longer open."""
-    while os.name != "nt" and not select.select([sys.stdin], [], [], 1.0)[0]:
-        if not still_open():
-            sys.stderr.write("\n")
-            return None
-    return sys.stdin.readline()
-
-
-_KEYS = (
-    ("y", "allow_once", "yes, once"),
-    ("s", "allow_session", "yes, in this session"),
-    ("a", "allow_always", "always"),
-    ("n", "reject_once", "no"),
-)
-
-
-def _drop_typed_ahead() -> None:
-    """What was typed before the question could be read is no answer to it."""
-    try:
-        import termios  # only where there are such terminals
-    except ImportError:
-        return
-    with contextlib.suppress(OSError, termios.error):
-        termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
 
 @contextlib.contextmanager

@@ -142,6 +142,9 @@ class Screen:
             rule = NOBODY if event["rule"] == "nobody_to_ask" else one_line(str(event["rule"]), width() - 12)
             self.note(f"  refused: {rule}", "yellow")
 
+    def _kernel_restarted(self, event: JSON) -> None:
+        self.note(neutral(str(event["text"])), "yellow")
+
     def _worker_spawned(self, event: JSON) -> None:
         self._workers[event["worker_id"]] = one_line(str(event["title"]), 80)
         self.note(f"↳ worker: {self._workers[event['worker_id']]} ({event['worker_id']})")

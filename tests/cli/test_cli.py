@@ -129,6 +129,31 @@ def test_a_person_at_a_terminal_is_asked(lab: Lab, script: Any):
     assert (lab.root / "asked-for").exists()
 
 
+def test_a_person_at_a_terminal_gives_running_code_its_line(lab: Lab, script: Any):
+    script(call("run_code", code="print('hello', input('your name? ') + '!')"), {"text": "Greeted."})
+    control, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, "run", "Greet me", "--mode", "auto"],
+        cwd=lab.root,
+        env=lab.environ | {"TERM": "xterm"},
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+    )
+    os.close(terminal)
+    read_until(control, "your name? ")
+    os.write(control, "Žofia\n".encode())
+    seen = read_until(control, ".ipynb\x1b[0m\r\n")
+    assert process.wait(30) == 0
+    os.close(control)
+    assert "Greeted." in seen
+    session = max(lab.client().sessions(), key=lambda each: each["created_at"])
+    (call_view,) = [item for item in lab.client().session(session["session_id"])["turns"][0]["items"] if "tool" in item]
+    assert call_view["execution"]["outputs"][0]["text"] == "hello Žofia!\n"
+    assert call_view["execution"]["inputs"][0]["text"] == "Žofia"
+
+
 def read_until(control: int, mark: str) -> str:
     seen = b""
     while mark.encode() not in seen:
