@@ -22,6 +22,7 @@ export const CellChange = React.memo(function CellChange(
     [change]
   );
   const what = `${CHANGE_OPS[change.op]} ${plain(change.cell_id)}`;
+  const decidable = status === 'made' && onDecide !== undefined;
   const open = status === 'made' || status === 'requested';
   return (
     <div
@@ -32,16 +33,11 @@ export const CellChange = React.memo(function CellChange(
       tabIndex={-1}
     >
       <div className="jp-Pernix-diffHead">
-        <span>{what}</span>
+        <span title={owner === null ? undefined : sentence(OWNERS[owner])}>{what}</span>
         <NotebookLink path={change.path} onOpen={onOpenNotebook} />
-        <span
-          className={`jp-Pernix-chip jp-mod-${status}`}
-          title={owner === null ? undefined : sentence(OWNERS[owner])}
-        >
-          {CHANGE_STATUSES[status]}
-        </span>
+        {!decidable && <span className={`jp-Pernix-chip jp-mod-${status}`}>{CHANGE_STATUSES[status]}</span>}
         <Counts lines={lines} />
-        {status === 'made' && onDecide && (
+        {decidable && (
           <KeepOrUndo
             keep={CHANGES.keep}
             undo={CHANGES.undo}

@@ -1,7 +1,16 @@
 import * as React from 'react';
-import type { EndpointInfo, Mode, SessionState, SessionView, TurnView } from '../api/types.gen';
+import type {
+  EndpointInfo,
+  Mention,
+  Mode,
+  SessionState,
+  SessionView,
+  TurnView,
+  Variable
+} from '../api/types.gen';
 import { ContextGauge } from './ContextGauge';
 import { Icon } from './icons';
+import { useMentions } from './Mentions';
 import { Queue } from './Queue';
 import { endpointWords, MODES } from './words';
 
@@ -13,7 +22,9 @@ export interface ComposerProps {
   draft: string;
   onDraft: (text: string) => void;
   /** True when the message is safe; the text stays otherwise. */
-  onSend: (text: string) => Promise<boolean>;
+  onSend: (text: string, mentions: Mention[]) => Promise<boolean>;
+  /** The variables that a message can mention; none when they cannot be told. */
+  onVariables?: () => Promise<readonly Variable[]>;
   onStop: () => void;
   /** A pause was asked for and the state cannot show it yet. */
   pausing?: boolean;
@@ -48,13 +59,14 @@ export function Composer(props: ComposerProps): React.JSX.Element {
     setText(value);
     onDraft(value);
   };
+  const mentions = useMentions({ field, text, onText: write, load: props.onVariables ?? NO_VARIABLES });
   const send = async () => {
     const message = text.trim();
     if (!message || sending) {
       return;
     }
     setSending(true);
-    const safe = await onSend(message);
+    const safe = await onSend(message, await mentions.mentionsIn(message));
     setSending(false);
     if (safe) {
       // What was typed while it was being sent stays.
@@ -68,7 +80,7 @@ export function Composer(props: ComposerProps): React.JSX.Element {
     field.current?.focus();
   };
   const onKeyDown = (event: React.KeyboardEvent) => {
-    if (event.nativeEvent.isComposing) {
+    if (event.nativeEvent.isComposing || mentions.onKeyDown(event)) {
       return;
     }
     if (event.key === 'Enter' && !event.shiftKey && !event.altKey && !event.ctrlKey && !event.metaKey) {
@@ -85,6 +97,7 @@ export function Composer(props: ComposerProps): React.JSX.Element {
         onEdit={props.onEdit}
         onLost={lost => write(text.trim() === '' ? lost : `${text}\n${lost}`)}
       />
+      {mentions.list}
       <div className="jp-Pernix-writing">
         <textarea
           ref={field}
@@ -93,8 +106,14 @@ export function Composer(props: ComposerProps): React.JSX.Element {
           placeholder={busy ? 'Queue the next message' : 'What should be done?'}
           rows={1}
           value={text}
-          onChange={event => write(event.target.value)}
+          onChange={event => {
+            write(event.target.value);
+            mentions.onMove();
+          }}
+          onSelect={mentions.onMove}
+          onBlur={mentions.onLeave}
           onKeyDown={onKeyDown}
+          {...mentions.aria}
         />
         <div className="jp-Pernix-sendRow">
           {inTurn && !stopping && (
@@ -136,6 +155,8 @@ export function Composer(props: ComposerProps): React.JSX.Element {
     </div>
   );
 }
+
+const NO_VARIABLES = () => Promise.resolve([]);
 
 const HELD: ReadonlySet<SessionState> = new Set<SessionState>(['paused', 'pause_requested']);
 

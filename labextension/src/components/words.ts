@@ -19,6 +19,7 @@ import type {
   TerminalCode,
   TurnView,
   Usage,
+  Variable,
   Waiting
 } from '../api/types.gen';
 
@@ -179,7 +180,10 @@ export function cellWords(
 
 export const NOT_MIRRORED = 'The notebook does not show these outputs yet.';
 
-export const TOLD = 'What the model was told beside the message';
+export const TOLD = {
+  label: 'The model was told:',
+  means: 'What the model was told beside the message'
+} as const;
 
 const CONTEXTS: Record<ContextKind, string> = {
   environment: 'Environment',
@@ -200,6 +204,19 @@ export function contextWords(item: Pick<ContextItem, 'kind' | 'name'>): string {
 
 export function mentionWords(mention: Mention): string {
   return mention.kind === 'variable' ? `@${plain(mention.name)}` : `Cell ${plain(mention.name)}`;
+}
+
+export const MENTIONS = 'Variables of the kernel';
+
+/** What a variable is, in short. */
+export function variableWords(variable: Variable): string {
+  const size =
+    variable.shape !== null
+      ? variable.shape.join(' × ')
+      : variable.length !== null
+        ? `${variable.length} items`
+        : '';
+  return [plain(variable.type), size].filter(words => words !== '').join(' · ');
 }
 
 export function picturesWords(count: number): string {

@@ -6,7 +6,8 @@ import type {
   Mention,
   SessionPatch,
   SessionView,
-  TurnView
+  TurnView,
+  Variable
 } from '../api/types.gen';
 import { Observable } from './observable';
 import { emptyView, reduce, reduceAll, type AnyStored } from './reduce';
@@ -138,6 +139,15 @@ export class SessionModel extends Observable {
   /** All open changes of a turn. */
   decideChanges(turnId: string, decision: ChangeDecision): Promise<boolean> {
     return this._try(() => this._client.decideChanges(this.sessionId, turnId, { decision }));
+  }
+
+  /** None when they cannot be told: there is no kernel yet, or it cannot be looked into. */
+  async variables(): Promise<readonly Variable[]> {
+    try {
+      return (await this._client.variables(this.sessionId)).variables;
+    } catch {
+      return [];
+    }
   }
 
   detach(): Promise<boolean> {

@@ -140,6 +140,7 @@ function Session(props: BodyProps & { session: SessionModel }): React.JSX.Elemen
     (...decision: Parameters<SessionModel['decideChanges']>) => session.decideChanges(...decision),
     [session]
   );
+  const onVariables = React.useCallback(() => session.variables(), [session]);
   const folder = view.space_root;
   const onOpenFile = React.useCallback(
     (path: string) => actions.openFile(folder === '' ? path : `${folder}/${path}`),
@@ -216,7 +217,8 @@ function Session(props: BodyProps & { session: SessionModel }): React.JSX.Elemen
         draft={model.draft(view.session_id)}
         focus={model.focus}
         onDraft={text => model.keepDraft(view.session_id, text)}
-        onSend={text => session.send(text)}
+        onSend={(text, mentions) => session.send(text, mentions)}
+        onVariables={onVariables}
         onStop={() => void session.stop()}
         pausing={session.pausing}
         onPause={() => void session.pause()}
