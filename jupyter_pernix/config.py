@@ -99,6 +99,8 @@ class EndpointSettings(Record, frozen=True):
     """How the model is driven; `auto` lets a probe find out."""
     context_length: int | None = None
     """Tokens that fit; none: what the endpoint says."""
+    vision: bool | None = None
+    """Whether the model is shown pictures; none: if the endpoint says that it sees."""
     price: Price | None = None
     """Without prices a turn's cost is not known, and no limit of cost can be kept."""
     options: dict[str, Any] = {}

@@ -135,7 +135,7 @@ class ContextOverflow(ModelError):
 
 class EndpointFailed(ModelError):
     """``kind`` is one word for the condition (``server``, ``protocol``, ``too_large``, ``empty_reply``, ``content_filter``,
-    ``bad_history``, ``bad_tool_schema``, ``unsupported_param``); ``place`` names the parameter or tool that it is about;
+    ``bad_history``, ``bad_pictures``, ``bad_tool_schema``, ``unsupported_param``); ``place`` names the parameter or tool that it is about;
     ``retry_after``: seconds that the server asked to wait."""
 
     def __init__(

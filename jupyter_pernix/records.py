@@ -314,6 +314,8 @@ class EndpointCreate(Record, frozen=True):
     kind: EndpointKind = "openai"
     protocol: Literal["auto", "tools", "actions", "chat"] = "auto"
     context_length: int | None = None
+    vision: bool | None = None
+    """Whether the model is shown pictures; ``None``: if the endpoint says that it sees."""
 
 
 class LocalStart(Record, frozen=True):
@@ -459,6 +461,8 @@ class EndpointInfo(Record, frozen=True):
     constraint: Constraint | None = None
     """``None``: it holds no answer to a schema, or that was not tried."""
     context_length: int | None = None
+    vision: bool | None = None
+    """Whether the model sees pictures; ``None``: the endpoint does not say, and it is shown none."""
     has_key: bool = False
     source: Literal["settings", "environment", "saved", "found", "local", "tour"] = "settings"
     status: Literal["unknown", "ready", "limited", "failed"] = "unknown"

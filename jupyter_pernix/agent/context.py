@@ -25,6 +25,7 @@ from ..events import (
     Stored,
     ToolCallFinished,
     ToolCallRequested,
+    TurnContextAdded,
     TurnEdited,
     TurnFinished,
     TurnResumed,
@@ -32,7 +33,7 @@ from ..events import (
     TurnSubmitted,
 )
 from ..ids import CallId, StepId, TurnId
-from ..records import JSON, Mode, Plan, TerminalCode
+from ..records import JSON, Mode, Picture, Plan, TerminalCode
 from .groups import Group, left_out, summary_message
 from .model.conversation import Conversation
 
@@ -112,7 +113,14 @@ class _Step:
             first=self.first,
             messages=[said, *results, *({"role": "assistant", "content": text} for text in answer)],
             short={at + 1: left_out(call, self.results.get(call.call_id)) for at, call in enumerate(calls)},
+            pictures=self._pictures(calls),
         )
+
+    def _pictures(self, calls: Sequence[ToolCallRequested]) -> dict[int, list[Picture]]:
+        """Those of all results, behind the last one."""
+        results = [self.results[call.call_id] for call in calls if call.call_id in self.results]
+        pictures = [picture for result in results for picture in result.pictures]
+        return {len(calls): pictures} if pictures else {}
 
     def _plain(self) -> list[JSON]:
         if self.texts:
@@ -151,6 +159,7 @@ class _Request:
     mode: Mode
     time: str
     asides: list[str]
+    pictures: list[Picture] = field(default_factory=list[Picture])
 
     def content(self) -> str:
         return "\n\n".join([self.text, *self.asides, f"(Mode: {self.mode}. Time: {self.time}.)"])
@@ -196,11 +205,13 @@ class Transcript:
                 self._start(stored, event)
             case InstructionsRead() | PlanUpdated() if self._request is not None:
                 self._request.asides += _aside(event)
+            case TurnContextAdded() if event.turn_id == self._open:
+                self._take_context(event)
             case StepStarted() if event.purpose == "act":
                 self.flush()
                 self._step_id = event.step_id
                 self._step.first = stored.seq
-                same = event.prompt_bytes == self.conversation.size
+                same = event.prompt_bytes in (self.conversation.size, self.conversation.text_size)
                 self.sent = (event.endpoint, event.model, event.prompt_bytes) if same else None
             case StepFinished() if event.step_id == self._step_id:
                 self._step.finished = event.finish_reason != GIVEN_UP
@@ -251,13 +262,23 @@ class Transcript:
             else [],
         )
 
+    def _take_context(self, event: TurnContextAdded) -> None:
+        """What comes after the first step stands behind what is said next."""
+        if self._request is None:
+            self._notes.append(event.item.text)
+        else:
+            self._request.asides.append(event.item.text)
+            self._request.pictures += event.item.pictures
+
     def _flush_request(self) -> None:
         request, self._request = self._request, None
         if request is None:
             return
         request.asides += self._notes
         self._notes = []
-        self._append(Group(first=request.first, messages=[{"role": "user", "content": request.content()}]))
+        pictures = {0: request.pictures} if request.pictures else {}
+        message: JSON = {"role": "user", "content": request.content()}
+        self._append(Group(first=request.first, messages=[message], pictures=pictures))
 
     def _ask(self, group: Group, texts: Sequence[str]) -> None:
         """Put what the host says behind the group: in the user's message that is there, or behind the last result, since strict endpoints
@@ -289,8 +310,8 @@ class Transcript:
 
     def _append(self, group: Group) -> None:
         before = self.conversation.size
-        for message in group.messages:
-            self.conversation.append(message)
+        for at, message in enumerate(group.messages):
+            self.conversation.append(message, group.pictures.get(at, ()))
         group.size = self.conversation.size - before
         if group.messages:
             self._groups.append(group)
@@ -307,21 +328,24 @@ class Transcript:
             self._groups = [group.shortened() if group.first <= event.upto_seq else group for group in self._groups]
         self.sent = None
         self.conversation = Conversation(self.system)
-        for message in _merged(self._groups):
-            self.conversation.append(message)
+        for message, pictures in _merged(self._groups):
+            self.conversation.append(message, pictures)
         for group in self._groups:
             group.measure()
 
 
-def _merged(groups: Iterable[Group]) -> list[JSON]:
-    """All messages; a summary and the request behind it, both the user's, are one."""
-    messages: list[JSON] = []
+def _merged(groups: Iterable[Group]) -> list[tuple[JSON, list[Picture]]]:
+    """All messages with their pictures; a summary and the request behind it, both the user's, are one."""
+    messages: list[tuple[JSON, list[Picture]]] = []
     for group in groups:
-        for message in group.messages:
-            if messages and messages[-1]["role"] == message["role"] == "user":
-                messages[-1] = {"role": "user", "content": f"{messages[-1]['content']}\n\n{message['content']}"}
+        for at, message in enumerate(group.messages):
+            pictures = group.pictures.get(at, [])
+            if messages and messages[-1][0]["role"] == message["role"] == "user":
+                before, shown = messages[-1]
+                content = f"{before['content']}\n\n{message['content']}"
+                messages[-1] = {"role": "user", "content": content}, [*shown, *pictures]
             else:
-                messages.append(message)
+                messages.append((message, pictures))
     return messages
 
 

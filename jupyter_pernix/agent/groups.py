@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from ..events import ContextCompacted, ToolCallFinished, ToolCallRequested
-from ..records import JSON
+from ..records import JSON, Picture
+from .model.conversation import PICTURE_BYTES
 
 _encode = msgspec.json.Encoder().encode
 
@@ -20,18 +21,20 @@ SHORTEST = 200
 
 @dataclass(kw_only=True)
 class Group:
-    """``first``: seq of its first event. ``short``: what a message is replaced by when old results are left out, by its place.
-    ``size``: bytes in the conversation. ``summary``: it stands for what was there before it."""
+    """``first``: seq of its first event. ``pictures``: shown with a message, by its place. ``short``: what a message is replaced by
+    when old results are left out, by its place; pictures go with it. ``size``: bytes in the conversation. ``summary``: it stands
+    for what was there before it."""
 
     first: int
     messages: list[JSON]
+    pictures: dict[int, list[Picture]] = field(default_factory=dict[int, list[Picture]])
     short: dict[int, str] = field(default_factory=dict[int, str])
     size: int = 0
     summary: bool = False
 
     def shortened(self) -> "Group":
-        """The same without the texts of its results."""
-        if not self.short:
+        """The same without the texts of its results and without pictures."""
+        if not self.short and not self.pictures:
             return self
         messages = [
             {**message, "content": self.short[at]} if self._is_long(at, message) else message
@@ -46,6 +49,7 @@ class Group:
 
     def measure(self) -> None:
         self.size = sum(len(_encode(message)) + 1 for message in self.messages)
+        self.size += PICTURE_BYTES * sum(map(len, self.pictures.values()))
 
     @property
     def is_request(self) -> bool:

@@ -17,6 +17,7 @@ from ..fold import SessionFold
 from ..ids import TurnId
 from ..ports import Clock, TurnHost
 from ..records import Role, TerminalCode, Usage
+from .beside import context_events
 from .briefing import briefing_and_instructions
 from .budget import Spending
 from .calls import answers_itself
@@ -142,7 +143,7 @@ class Run:
             self._promised = turn.reopen()
         else:
             news = turn.toolbox.news(told_already(self._log).get(TOLD_AS), host=self._host, turn_id=self._turn_id)
-            await journal.add(*news)
+            await journal.add(*news, *await context_events(self._host, journal.log, self._turn_id))
             await self._say_unusable(found)
         if role == "backup":
             await self._say(

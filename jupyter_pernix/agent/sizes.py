@@ -31,7 +31,7 @@ class Sizes:
 
     def tokens(self, model: Model, conversation: Conversation) -> int:
         """Of the next request with all tools."""
-        return self.of_bytes(model, conversation.size)
+        return self.of_bytes(model, conversation.size if model.sees else conversation.text_size)
 
     def of_bytes(self, model: Model, size: int) -> int:
         """The same for a conversation of ``size`` bytes."""

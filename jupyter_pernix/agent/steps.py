@@ -178,7 +178,8 @@ class Steps:
         """What the next request will send. A conversation that was rebuilt from the log is known to the endpoint already."""
         conversation, sent = self._journal.transcript.conversation, self._journal.transcript.sent
         size = self.model.size(conversation)
-        if size.prefix_bytes == 0 and size.prompt_bytes == conversation.size and sent is not None:
+        whole = size.prompt_bytes in (conversation.size, conversation.text_size)
+        if size.prefix_bytes == 0 and whole and sent is not None:
             endpoint, name, length = sent
             if (endpoint, name) == (self.model.endpoint, self.model.name) and length <= size.prompt_bytes:
                 return RequestSize(prompt_bytes=size.prompt_bytes, prefix_bytes=length)

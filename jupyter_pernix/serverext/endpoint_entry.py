@@ -30,6 +30,7 @@ def new_entry(name: str, endpoint: EndpointSettings, source: Source, environ: Ma
         base_url=endpoint.base_url,
         model=endpoint.model,
         context_length=endpoint.context_length,
+        vision=endpoint.vision,
         has_key=bool(endpoint.key(environ)),
         source=source,
     )

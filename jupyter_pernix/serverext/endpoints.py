@@ -150,12 +150,15 @@ class Endpoints:
         from ..agent.model.endpoints import connect
 
         model = connect(self._effective(entry), entry.info, deadlines=self._settings.deadlines, options=wanted.options)
-        limit = model.context_length
+        limit, sees = model.context_length, model.sees
         try:
             yield model
         finally:
-            if model.context_length != limit:  # learnt from a refusal; the next turn need not run into it again
+            # what was learnt from a refusal: the next turn need not run into it again
+            if model.context_length != limit:
                 entry.info = replace(entry.info, context_length=model.context_length)
+            if model.sees != sees:
+                entry.info = replace(entry.info, vision=model.sees)
             with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
                 await model.aclose()
 
@@ -170,7 +173,7 @@ class Endpoints:
 
     async def _usable_variant(self, entry: Entry, model: str) -> Entry:
         """The same endpoint with another model, as a role asks for it. What the endpoint costs is said of its own model only."""
-        settings = replace(entry.settings, model=model, context_length=None, price=None)
+        settings = replace(entry.settings, model=model, context_length=None, vision=None, price=None)
         variant = self._variants.get((entry.info.name, model))
         if variant is None or variant.settings != settings:
             variant = new_entry(entry.info.name, settings, entry.source, self._environ)
@@ -189,7 +192,11 @@ class Endpoints:
 
                 seen = await glance(self._effective(entry), name=name)
                 entry.info = replace(
-                    entry.info, models=seen.models, context_length=seen.context_length, abilities=seen.abilities
+                    entry.info,
+                    models=seen.models,
+                    context_length=seen.context_length,
+                    vision=seen.vision,
+                    abilities=seen.abilities,
                 )
 
     async def _first_that_answers(self) -> str:
@@ -231,6 +238,7 @@ class Endpoints:
             kind=wanted.kind,
             protocol=wanted.protocol,
             context_length=wanted.context_length,
+            vision=wanted.vision,
         )
         await self._save(replace(self._saved, endpoints={**self._saved.endpoints, wanted.name: endpoint}))
         self._put(wanted.name, endpoint, "saved")

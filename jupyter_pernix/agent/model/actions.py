@@ -48,6 +48,7 @@ class ActionModel:
     """Implements ``parts.Model``: each answer is one call of one of the tools, or for ``finish`` the text of the answer."""
 
     protocol: Literal["actions"] = "actions"
+    sees = False
 
     def __init__(
         self,
@@ -85,7 +86,7 @@ class ActionModel:
     def size(self, conversation: Conversation) -> RequestSize:
         prompt = self._prompts.get(conversation)
         if prompt is None:
-            return RequestSize(prompt_bytes=conversation.size, prefix_bytes=0)
+            return RequestSize(prompt_bytes=conversation.text_size, prefix_bytes=0)
         prompt.extend(conversation)
         return RequestSize(prompt_bytes=prompt.size, prefix_bytes=min(prompt.sent, prompt.size))
 

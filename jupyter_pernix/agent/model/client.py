@@ -24,6 +24,7 @@ from .faults import classify_body
 from .history import mended
 from .http import Wire, checked_base_url, checked_key, place, translated, without_key
 from .parts import Part, Reply, RequestSize, ToolSpec
+from .sight import is_about_pictures, without_pictures
 from .stream import ReplyReader
 
 if TYPE_CHECKING:
@@ -227,13 +228,16 @@ class SentSizes:
     def __init__(self) -> None:
         self._sent: weakref.WeakKeyDictionary[Conversation, int] = weakref.WeakKeyDictionary()
 
-    def next(self, conversation: Conversation) -> RequestSize:
-        return RequestSize(
-            prompt_bytes=conversation.size, prefix_bytes=min(self._sent.get(conversation, 0), conversation.size)
-        )
+    def next(self, conversation: Conversation, *, sees: bool) -> RequestSize:
+        size = _size(conversation, sees)
+        return RequestSize(prompt_bytes=size, prefix_bytes=min(self._sent.get(conversation, 0), size))
 
-    def remember(self, conversation: Conversation) -> None:
-        self._sent[conversation] = conversation.size
+    def remember(self, conversation: Conversation, *, sees: bool) -> None:
+        self._sent[conversation] = _size(conversation, sees)
+
+
+def _size(conversation: Conversation, sees: bool) -> int:
+    return conversation.size if sees else conversation.text_size
 
 
 class ChatModel:
@@ -249,7 +253,9 @@ class ChatModel:
         context_length: int | None = None,
         price: Price | None = None,
         options: JSON | None = None,
+        sees: bool = False,
     ) -> None:
+        self.sees = sees
         self.endpoint = endpoint_name
         self.name = name
         self.protocol: Literal["tools", "chat"] = protocol
@@ -270,7 +276,7 @@ class ChatModel:
         self.context_length = tokens
 
     def size(self, conversation: Conversation) -> RequestSize:
-        return self._sizes.next(conversation)
+        return self._sizes.next(conversation, sees=self.sees)
 
     async def aclose(self) -> None:
         await self._http.aclose()
@@ -281,7 +287,7 @@ class ChatModel:
     ) -> AsyncGenerator[AsyncIterator[Part]]:
         offered = tuple(tools) if self.protocol == "tools" else ()
         body = self._body(conversation, offered)
-        self._sizes.remember(conversation)
+        self._sizes.remember(conversation, sees=self.sees)
         schemas = {tool.name: tool.parameters for tool in offered}
         try:
             async with self._http.post(body, tools=schemas, session_id=session_id) as parts:
@@ -294,9 +300,12 @@ class ChatModel:
         kept = {key: value for key, value in self._extra().items() if key not in self._left_out}
         kept = {"model": self.name, "stream": True, **kept}
         begin, tail = _encode(kept)[:-1] + b',"messages":', self._tail_for(tools)
-        if conversation in self._broken_history:
+        if conversation in self._broken_history and not self._shows(conversation):
             return b"".join((begin, _encode(mended(conversation.messages)), tail))
-        return conversation.within(begin + b"[", b"]" + tail)
+        return conversation.within(begin + b"[", b"]" + tail, pictures=self.sees)
+
+    def _shows(self, conversation: Conversation) -> bool:
+        return self.sees and conversation.pictures > 0
 
     def _extra(self) -> JSON:
         """What a request has beside the protocol's own fields, and an endpoint may refuse."""
@@ -314,7 +323,10 @@ class ChatModel:
 
     def _learn(self, fault: EndpointFailed, conversation: Conversation) -> None:
         """What the endpoint refused is left out, or mended, the next time; what cannot be is not worth another try."""
-        if fault.kind == "unsupported_param":
+        if self._shows(conversation) and is_about_pictures(fault):
+            self.sees = False
+            without_pictures(fault)
+        elif fault.kind == "unsupported_param":
             fault.retryable = fault.place in self._extra() and fault.place not in self._left_out
             self._left_out.add(fault.place)
         elif fault.kind == "bad_history":

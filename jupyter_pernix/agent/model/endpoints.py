@@ -61,4 +61,5 @@ def connect(
         context_length=limit,
         price=price,
         options=fields,
+        sees=info.vision is True,
     )

@@ -14,6 +14,7 @@ from .calls import as_object
 from .client import Endpoint
 from .faults import classify_body, not_a_stream
 from .http import place
+from .sight import listed_sight, told_sight
 
 LIST_WITHIN = 15.0
 _LONGEST_LIST = 8 * 1024 * 1024
@@ -194,6 +195,37 @@ async def _ollama(endpoint: Endpoint, root: str, model: str) -> int | None:
             return int(words[1])
     info = as_object(shown.get("model_info"))
     return next((_number(info, key) for key in info if key.endswith(".context_length")), None)
+
+
+# ---- sight ------------------------------------------------------------------------------------------------------------------
+
+
+async def sight(endpoint: Endpoint, kind: EndpointKind, model: str, listing: Listing) -> bool | None:
+    """Whether the model sees pictures, if the server tells."""
+    listed = listed_sight(listing.entry(model))
+    if listed is not None:
+        return listed
+    root = root_of(endpoint.base_url)
+    match kind:
+        case "llama.cpp" | "local":
+            questions: list[tuple[str, JSON | None]] = [(f"{root}/props", None)]
+        case "sglang":
+            questions = [(f"{root}/{path}", None) for path in ("model_info", "get_model_info")]
+        case "ollama":
+            questions = [(f"{root}/api/show", {"model": model})]
+        case "lmstudio":
+            questions = [(f"{root}/api/v0/models/{model}", None)]
+        case _:
+            questions = []
+    for url, body in questions:
+        try:
+            answer, _ = await get_json(endpoint, url, body=body)
+        except ModelError:
+            continue
+        told = listed_sight(answer) if kind == "lmstudio" else told_sight(answer)
+        if told is not None:
+            return told
+    return None
 
 
 def _number(source: JSON, *keys: str) -> int | None:

@@ -97,6 +97,11 @@ class Model(Protocol):
     @property
     def price(self) -> Price | None: ...
 
+    @property
+    def sees(self) -> bool:
+        """It is shown the pictures of a conversation; false once its endpoint has refused some."""
+        ...
+
     def learn_limit(self, tokens: int) -> None:
         """The endpoint has refused a request and named its limit: ``context_length`` from now on."""
         ...

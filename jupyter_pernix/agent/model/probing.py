@@ -26,7 +26,7 @@ from ...errors import (
 from ...records import JSON, Ability, Constraint, EndpointInfo, EndpointKind, ModelProtocol
 from .client import Endpoint
 from .constraint import constraint_fields, ways_of
-from .listing import Listing, context_length, guess_kind, list_models
+from .listing import Listing, context_length, guess_kind, list_models, sight
 from .options import merged
 from .parts import CallPart, Part, Reply, TextPart
 from .rehearsal import ACTIONS, WIRE_TOOLS, how_to_call, is_action, judged, opening, plain, with_result
@@ -96,6 +96,7 @@ async def _probed(
         protocol=found.protocol,
         constraint=found.constraint,
         context_length=found.context_length,
+        vision=found.vision,
         has_key=bool(key),
         source=source,
         status=found.status,
@@ -119,6 +120,7 @@ class _Found:
     model: str = ""
     kind: EndpointKind = "openai"
     context_length: int | None = None
+    vision: bool | None = None
     protocol: ModelProtocol | None = None
     constraint: Constraint | None = None
     hint: str = ""
@@ -205,6 +207,8 @@ async def _look(endpoint: Endpoint, found: _Found) -> bool:
         return False
     told = found.settings.context_length
     found.context_length = told or await context_length(endpoint, found.kind, found.model, listing)
+    sees = found.settings.vision
+    found.vision = await sight(endpoint, found.kind, found.model, listing) if sees is None else sees
     _note_context(found)
     return True
 

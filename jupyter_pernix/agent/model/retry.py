@@ -16,7 +16,7 @@ from ...ports import Clock
 
 T = TypeVar("T")
 
-_CHANGED = ("unsupported_param", "bad_history")
+_CHANGED = ("unsupported_param", "bad_history", "bad_pictures")
 """The next request is another one: without what was refused, or mended. The client says so once for each."""
 
 

@@ -86,6 +86,7 @@ class TourModel:
     endpoint: str = "tour"
     name: str = "recorded tour"
     protocol: ModelProtocol = "tools"
+    sees = False
     context_length: int | None = None
     price: Price | None = None
 
@@ -97,7 +98,7 @@ class TourModel:
         self.context_length = tokens
 
     def size(self, conversation: Conversation) -> RequestSize:
-        return RequestSize(prompt_bytes=conversation.size, prefix_bytes=0)
+        return RequestSize(prompt_bytes=conversation.text_size, prefix_bytes=0)
 
     @asynccontextmanager
     async def stream(

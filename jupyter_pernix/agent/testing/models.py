@@ -64,8 +64,10 @@ class ScriptedModel:
         protocol: ModelProtocol = "tools",
         context_length: int | None = 32_768,
         price: Price | None = None,
+        sees: bool = False,
     ) -> None:
         self.price = price
+        self.sees = sees
         self._script = list(script)
         self.endpoint = endpoint
         self.name = name
@@ -82,15 +84,16 @@ class ScriptedModel:
 
     def size(self, conversation: Conversation) -> RequestSize:
         last = self.sent[-1][:-1] if self.sent else b""
-        same = bool(last) and conversation.encoded().startswith(last)
-        return RequestSize(prompt_bytes=conversation.size, prefix_bytes=len(last) - 1 if same else 0)
+        same = bool(last) and conversation.encoded(pictures=self.sees).startswith(last)
+        size = conversation.size if self.sees else conversation.text_size
+        return RequestSize(prompt_bytes=size, prefix_bytes=len(last) - 1 if same else 0)
 
     @asynccontextmanager
     async def stream(
         self, conversation: Conversation, tools: Sequence[ToolSpec], *, session_id: SessionId
     ) -> AsyncGenerator[AsyncIterator[Part]]:
         self.requests.append(list(conversation.messages))
-        self.sent.append(conversation.encoded())
+        self.sent.append(conversation.encoded(pictures=self.sees))
         self.tools = [tool.name for tool in tools]
         if not self._script:
             raise EndpointFailed("the script is over")

@@ -15,8 +15,8 @@ NO_KERNEL = "There is no kernel yet, so there are no variables. run_code starts 
 
 class InspectVariables(Arguments, frozen=True):
     names: Annotated[
-        list[str] | None, Meta(description="Variables to see in detail; without it all of them are listed in short.")
-    ] = None
+        list[str], Meta(description="Variables to see in detail; without it all of them are listed in short.")
+    ] = []
 
 
 async def _inspect(context: ToolContext, args: InspectVariables) -> ToolResult:
@@ -47,7 +47,7 @@ TOOL = Tool(
     kind="read",
     action="none",
     arguments=InspectVariables,
-    title=lambda args: f"Look at variables{': ' if args.names else ''}{', '.join(args.names or [])}",
+    title=lambda args: f"Look at variables{': ' if args.names else ''}{', '.join(args.names)}",
     targets=lambda args: Targets(),
     carry_out=_inspect,
 )
