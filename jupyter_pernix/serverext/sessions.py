@@ -23,6 +23,7 @@ from ..events import (
 )
 from ..fold import SessionFold
 from ..ids import ApprovalId, SessionId, TurnId, new_session_id
+from ..ports import Executor
 from ..records import (
     ApprovalAnswer,
     ApprovalView,
@@ -271,6 +272,10 @@ class Sessions:
     async def stop(self, session_id: SessionId) -> SessionSummary:
         await self._session(session_id).stop()
         return self.summary(session_id)
+
+    async def running_executor(self, session_id: SessionId) -> Executor | None:
+        """The session's kernel, if it has one already."""
+        return await self._session(session_id).kernel.running()
 
     async def answer(self, approval_id: ApprovalId, answer: ApprovalAnswer, *, by: str) -> ApprovalView:
         """Answer a question that is open in our own log.

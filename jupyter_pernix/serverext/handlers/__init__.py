@@ -36,6 +36,8 @@ from ...records import (
     TurnAccepted,
     TurnCreate,
     TurnPatch,
+    Variable,
+    Variables,
 )
 from ..routing import Route, Verb, pattern
 from .about import ConfigHandler, DocsHandler, DoctorHandler, OpenApiHandler
@@ -78,6 +80,7 @@ from .sessions import (
 )
 from .sql import SqlHandler
 from .stream import StreamHandler
+from .variables import VariableHandler, VariablesHandler
 
 _AFTER = {
     "after": "only events with a higher seq",
@@ -387,6 +390,21 @@ ROUTES: tuple[Route, ...] = (
         verbs={
             "post": Verb(says="Give running code the line that it asked for, once.", takes=InputAnswer, gives=InputView)
         },
+    ),
+    Route(
+        path="/sessions/{session_id}/variables",
+        handler=VariablesHandler,
+        verbs={
+            "get": Verb(
+                says="The variables of the session's kernel in short, also while code runs; 409 without a kernel.",
+                gives=Variables,
+            )
+        },
+    ),
+    Route(
+        path="/sessions/{session_id}/variables/{name}",
+        handler=VariableHandler,
+        verbs={"get": Verb(says="One variable of the session's kernel, with its first rows or values.", gives=Variable)},
     ),
 )
 
