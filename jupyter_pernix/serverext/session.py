@@ -225,8 +225,9 @@ class Session:
 
     # ---- stopping -------------------------------------------------------------------------------------------------------
 
-    async def cancel(self, turn_id: TurnId) -> None:
-        """Stop a running turn, withdraw a waiting one; of one that is ending already, nothing.
+    async def cancel(self, turn_id: TurnId, ending: Ending | None = None) -> None:
+        """Stop a running turn, withdraw a waiting one; of one that is ending already, nothing. ``ending``: how it ends unless the user
+        asked for it.
 
         :raises NotFound: if the session has no such turn
         :raises Conflict: if it has ended
@@ -239,10 +240,10 @@ class Session:
                 return
         if self.live is not None and self.live.turn_id == turn_id and not self.live.settled:
             self.pauses.wanted = False
-            await self.live.cancel()
+            await self.live.cancel(ending)
             return
         if self._waiting is not None and self._waiting.turn_id == turn_id:
-            await self._cancel_waiting(turn_id)
+            await self._cancel_waiting(turn_id, ending or _STOPPED_BY_USER)
             return
         turn = (await self.log.fold()).turn(turn_id)
         if turn is None:
@@ -266,14 +267,14 @@ class Session:
         else:
             raise Conflict("nothing is running")
 
-    async def _cancel_waiting(self, turn_id: TurnId) -> None:
+    async def _cancel_waiting(self, turn_id: TurnId, ending: Ending) -> None:
         self._waiting, self._runner = None, object()
         self.pauses.wanted = False
         self.questions.drop(turn_id)
         with anyio.CancelScope(shield=True):
             try:
                 await self.log.move("cancel_asked", turn_id=turn_id)
-                await end_turn(self.parts, turn_id, _STOPPED_BY_USER)
+                await end_turn(self.parts, turn_id, ending)
             finally:
                 self._runner = None
         self._start()

@@ -4,7 +4,8 @@ import anyio
 import pytest
 
 from jupyter_pernix.agent.legality import illegalities
-from jupyter_pernix.serverext.reaper import ENDING_SECONDS, Reaper
+from jupyter_pernix.ids import SessionId
+from jupyter_pernix.serverext.reaper import CELL_SECONDS, ENDING_SECONDS, Reaper
 from jupyter_pernix.serverext.sessions import Sessions
 
 from .carrying import Told, Turn, echo, forever
@@ -153,3 +154,49 @@ async def test_a_session_whose_task_is_gone_is_made_idle(serve: Serve) -> None:
         view = await server.get(f"/sessions/{session}")
         assert (view["state"], view["turns"][0]["code"]) == ("idle_ready", "interrupted")
         assert (await server.submit(session, "next")) != turn
+
+
+async def asks(turn: Turn) -> None:
+    call = await turn.request()
+    await turn.host.ask(call_id=call, question="?", detail="", choices=["allow_once"])
+
+
+async def asked_in_a_cell(server: Served) -> str:
+    session = await server.new_session(place="in_cell", origin="magic")
+    await server.submit(session, "go", origin="magic")
+    await server.wait(session, lambda event: event.get("after") == "awaiting_user")
+    return session
+
+
+async def test_a_question_of_a_cell_that_is_gone_is_given_up(serve: Serve) -> None:
+    async with serve(carry=Told(asks)) as server:
+        _, clock, reaper = await reaping(server)
+        session = await asked_in_a_cell(server)
+        bus = (await server.extension.runtime()).bus
+        cell = bus.subscribe(SessionId(session))
+        for _ in range(2):
+            await reaper.look()
+            clock.now += 10 * CELL_SECONDS
+        bus.leave(cell)
+        for seconds in (0, CELL_SECONDS - 1, 1):
+            assert (await server.get(f"/sessions/{session}"))["state"] == "awaiting_user"
+            clock.now += seconds
+            await reaper.look()
+        events = await server.wait_idle(session)
+        (end,) = [event for event in events if event["type"] == "turn.finished"]
+        assert (end["code"], "the cell that asked is gone" in end["detail"]) == ("interrupted", True)
+        assert await server.get("/approvals") == []
+
+
+async def test_after_a_restart_a_question_without_its_cell_is_given_up_too(serve: Serve) -> None:
+    async with serve(carry=Told(asks)) as server:
+        session = await asked_in_a_cell(server)
+    async with serve(carry=Told(asks)) as server:
+        _, clock, reaper = await reaping(server)
+        assert (await server.get(f"/sessions/{session}"))["state"] == "awaiting_user"
+        await reaper.look()
+        clock.now += CELL_SECONDS
+        await reaper.look()
+        view = await server.get(f"/sessions/{session}")
+        assert (view["state"], view["turns"][0]["code"]) == ("idle_ready", "interrupted")
+        assert illegalities(await server.log(session)) == []
