@@ -192,6 +192,7 @@ export interface EndpointCreate {
   kind?: EndpointKind;
   protocol?: 'auto' | 'tools' | 'actions' | 'chat';
   context_length?: number | null;
+  vision?: boolean | null;
 }
 
 /** Serve this GGUF file on loopback and add it as an endpoint. */
@@ -323,6 +324,7 @@ export interface EndpointInfo {
   protocol: ModelProtocol | null;
   constraint: Constraint | null;
   context_length: number | null;
+  vision: boolean | null;
   has_key: boolean;
   source: 'settings' | 'environment' | 'saved' | 'found' | 'local' | 'tour';
   status: 'unknown' | 'ready' | 'limited' | 'failed';
