@@ -40,6 +40,7 @@ from ...records import (
     ApprovalAnswer,
     ApprovalChoice,
     Budget,
+    Mention,
     Mode,
     SessionState,
     SessionView,
@@ -146,10 +147,14 @@ class MemoryHost:
     def view(self) -> SessionView:
         return SessionFold.of(self.session_id, self.log).view
 
-    def submit(self, text: str) -> TurnId:
+    def submit(self, text: str, mentions: Sequence[Mention] = ()) -> TurnId:
         """Store a user's message; a Run carries its turn then."""
         turn_id = new_turn_id()
-        self._store(TurnSubmitted(session_id=self.session_id, turn_id=turn_id, text=text, origin="api"))
+        self._store(
+            TurnSubmitted(
+                session_id=self.session_id, turn_id=turn_id, text=text, origin="api", mentions=list(mentions)
+            )
+        )
         return turn_id
 
     async def append(self, *events: Event) -> list[Stored]:
