@@ -1,0 +1,48 @@
+"""A lab in which nothing is asked, and a model that does what a test tells it to."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+from support.browser import Screen
+from support.lab import Lab
+from support.model_server import ModelServer
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("work") / "root"
+    root.mkdir()
+    return root
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ModelServer]:
+    with ModelServer(program="builtin:echo") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def endpoint(model: ModelServer) -> str:
+    return model.url
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory, root: Path, endpoint: str) -> Iterator[Lab]:
+    home = tmp_path_factory.mktemp("home")
+    arguments = ["--LabApp.expose_app_in_browser=True"]
+    with Lab(home=home, root=root, endpoint=endpoint, mode="auto", app="jupyterlab", arguments=arguments) as lab:
+        yield lab
+
+
+@pytest.fixture
+def second_screen(browser: Browser, lab: Lab) -> Iterator[Screen]:
+    """Another browser with a page of its own."""
+    screen = Screen(browser, lab)
+    try:
+        screen.open()
+        yield screen
+        assert screen.errors == []
+    finally:
+        screen.close()
