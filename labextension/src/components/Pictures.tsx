@@ -26,7 +26,7 @@ function Thumbnail(props: { picture: Picture }): React.JSX.Element {
   return (
     <button
       type="button"
-      className={large ? 'jp-Pernix-picture jp-mod-large' : 'jp-Pernix-picture'}
+      className={large ? 'jp-Pernix-thumbnail jp-mod-large' : 'jp-Pernix-thumbnail'}
       aria-pressed={large}
       title={large ? PICTURE.smaller : PICTURE.larger}
       onClick={() => setLarge(!large)}

@@ -152,7 +152,7 @@ function Lane(props: {
       {bars.map((bar, index) => (
         <span
           key={index}
-          className={`jp-Pernix-bar jp-mod-${bar.doing}${bar.open ? ' jp-mod-open' : ''}`}
+          className={`jp-Pernix-traceBar jp-mod-${bar.doing}${bar.open ? ' jp-mod-open' : ''}`}
           style={{ left: share(bar.start), width: share(bar.end - bar.start), top: bar.row * ROW_HEIGHT + 2 }}
           title={`${plain(bar.label)}: ${DOINGS[bar.doing].toLowerCase()}, ${duration(bar.end - bar.start)}${bar.open ? ' so far' : ''}, at ${duration(bar.start)}`}
         />
