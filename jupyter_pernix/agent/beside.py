@@ -51,14 +51,17 @@ class _Told:
     environment: str = ""
     knows_environment: bool = False
     attached: str = ""
+    kernel_id: str = ""
     restarted: str = ""
 
     def add(self, stored: Stored) -> None:
         match stored.event:
             case SessionAttached():
-                self.attached, self.knows_environment = stored.event.path, False
+                if stored.event.kernel_id != self.kernel_id:  # else it was renamed
+                    self.attached, self.knows_environment = stored.event.path, False
+                self.kernel_id = stored.event.kernel_id
             case SessionDetached():
-                self.attached, self.knows_environment = "", False
+                self.attached, self.kernel_id, self.knows_environment = "", "", False
             case SessionConfigured(kernel_name=str()) | TurnResumed():
                 self.knows_environment = False
             case KernelRestarted():
@@ -198,4 +201,4 @@ class _Gathering:
             return
         room = MOST_PICTURES - sum(len(item.pictures) for item in self._items)
         pictures = pictures_of(cell.outputs)[:room] if room > 0 else ()
-        self._add("cell", mention.name, cell_text(cell, path=notebook.path), pictures)
+        self._add("cell", mention.name, cell_text(cell, path=notebook.name), pictures)
