@@ -1,5 +1,6 @@
 """Our own client of one kernel process: sends requests, reads messages without ever losing one to a cancellation."""
 
+from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -69,6 +70,7 @@ class Connection:
         self.closed = False
         self.busy = False
         """Code runs, as far as IOPub was read."""
+        self._nudges: deque[str] = deque(maxlen=200)
         self.cell: JSON | None = None
         """The header of the request to run code that the kernel took up last, whoever's it is."""
 
@@ -103,7 +105,9 @@ class Connection:
 
     def ask_info(self) -> str:
         """A harmless request; it also wakes a kernel whose event loop sleeps on an interrupt it has not noticed."""
-        return self._client.kernel_info()
+        request_id = self._client.kernel_info()
+        self._nudges.append(request_id)
+        return request_id
 
     async def messages(self, channel: Channel) -> AsyncIterator[Message]:
         """All messages from now on; ends when the connection is closed."""
@@ -128,14 +132,18 @@ class Connection:
         """Whether IOPub has something, after at most ``seconds``."""
         return not self.closed and await self._poll("iopub", seconds)
 
-    async def wait_ready(self) -> None:
-        """Returns once the kernel has answered on shell and its IOPub reaches us. Waits for ever if it never does."""
+    async def wait_ready(self, *, or_busy: bool = False) -> None:
+        """Returns once the kernel has answered on shell and its IOPub reaches us. Waits for ever if it never does. ``or_busy``: an
+        answer beside code that runs will do."""
         while True:
             self.ask_info()
             with anyio.move_on_after(0.5):
                 async with anyio.create_task_group() as group:
                     group.start_soon(self._first, "iopub", "")
                     group.start_soon(self._first, "shell", "kernel_info_reply")
+                return
+            if or_busy and await self.side.answers(1.0):
+                self.busy = True  # until it gets round to the request above
                 return
 
     async def _poll(self, channel: Channel, seconds: float) -> bool:
@@ -184,6 +192,9 @@ class Connection:
         """Whether code runs. A silent request and one in a subshell is no cell: threads do not print for it."""
         if message.type == "execute_input":
             self.cell, self.busy = parent, True
+        elif message.parent_id in self._nudges:
+            if message.content.get("execution_state") == "idle":
+                self.busy = False  # requests are taken up in order
         elif self.cell is not None and message.parent_id == self.cell.get("msg_id"):
             self.busy = message.content.get("execution_state") == "busy"
 

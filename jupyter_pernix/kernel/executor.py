@@ -62,7 +62,7 @@ class KernelExecutor:
         self._context = context
         self._place: Place = place
         self._grace = interrupt_grace
-        self._patience = patience
+        self.patience = patience
         self._caps = caps if caps is not None else Caps()
         self._side_file = side_file
         self._lock = anyio.Lock()
@@ -125,6 +125,7 @@ class KernelExecutor:
             waited = await self._wait_turn()
             if waited is not None:
                 return waited
+            prologue = await self._make_ready() or prologue
             self._asks = ask_input is not None
             execution = self._send(code, execution_id, on_output, deadline)
             supervision = self._supervision = Supervision(
@@ -158,6 +159,11 @@ class KernelExecutor:
         if execution is not None and supervision is not None and supervision.may_interrupt:
             execution.interrupter = execution.interrupter or "request"
             await supervision.interrupt()
+
+    @property
+    def waits(self) -> bool:
+        """Code waits here for other code in an attached kernel to end."""
+        return self._turn is not None
 
     @property
     def busy(self) -> bool:
@@ -225,17 +231,20 @@ class KernelExecutor:
         """See to it that there is a kernel and a connection to it; what has to be said about that."""
         if self._closed:
             raise KernelDied(self.kernel_name, "it was shut down")
-        alive = await self._process.is_alive()
-        same = self._process.identity == self._identity
-        if alive and same and self._connection is not None:
+        if await self._is_the_same() and self._connection is not None:
             await self._past.drain(self._connection)
             news, self._news = self._news, ""
             return news
         await self._notice_loss()
+        alive, same = await self._process.is_alive(), self._process.identity == self._identity
         how = "" if alive else f" The one before: it {await self._process.exit_sentence()}."
         await self._renew(start=not alive or same)
         self._news = ""
         return FRESH + how
+
+    async def _is_the_same(self) -> bool:
+        """The process that has the variables runs."""
+        return await self._process.is_alive() and self._process.identity == self._identity
 
     async def _renew(self, *, start: bool) -> None:
         """Connect to a process that is not the one before; ``start`` it unless somebody else did."""
@@ -283,9 +292,9 @@ class KernelExecutor:
         connection = self._connected()
         if self._place != "attached" or not connection.busy:
             return None
-        limit = anyio.move_on_after(self._patience)
+        limit = anyio.move_on_after(self.patience)
         with anyio.CancelScope() as self._turn, limit:
-            while connection.busy:
+            while connection.busy and await self._is_the_same():
                 await connection.readable(1.0)
                 await self._past.drain(connection)
         stopped, self._turn = self._turn.cancelled_caught, None
@@ -293,7 +302,7 @@ class KernelExecutor:
             detail = "It was stopped while it waited for other code in this kernel to end; it was not run."
             return ExecutionResult(status="cancelled", detail=detail)
         if limit.cancelled_caught:
-            detail = f"Other code has been running in this kernel for more than {self._patience:g} s; it was not run."
+            detail = f"Other code has been running in this kernel for more than {self.patience:g} s; it was not run."
             return ExecutionResult(status="not_run", detail=detail)
         return None
 

@@ -133,7 +133,7 @@ class KernelProcess:
         return await self._connect_or_stop(context)
 
     async def adopt(self, kernel_id: str, context: zmq.asyncio.Context) -> Connection:
-        """Connect to a kernel that somebody else started and keeps.
+        """Connect to a kernel that somebody else started and keeps; it may be busy.
 
         :raises KernelDied: if it is not there or does not answer
         """
@@ -153,7 +153,7 @@ class KernelProcess:
         """
         connection = Connection(self._manager.get_kernel(self._kernel_id), context)
         try:
-            await self._wait_ready(connection)
+            await self._wait_ready(connection, or_busy=not self._owned)
         except BaseException:
             connection.close()
             raise
@@ -239,7 +239,7 @@ class KernelProcess:
             self._close_log()
             raise
 
-    async def _wait_ready(self, connection: Connection) -> None:
+    async def _wait_ready(self, connection: Connection, *, or_busy: bool) -> None:
         reason = ""
         with anyio.move_on_after(self._start_deadline) as limit:
             async with anyio.create_task_group() as group:
@@ -252,7 +252,7 @@ class KernelProcess:
                     group.cancel_scope.cancel()
 
                 group.start_soon(watch)
-                await connection.wait_ready()
+                await connection.wait_ready(or_busy=or_busy)
                 group.cancel_scope.cancel()
         if limit.cancelled_caught:
             reason = f"it did not answer within {self._start_deadline:g} s"

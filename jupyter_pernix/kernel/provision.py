@@ -64,13 +64,14 @@ class Kernels:
         *,
         start_deadline: float = 60.0,
         interrupt_grace: float = 5.0,
+        patience: float = 120.0,
         caps: Caps | None = None,
     ) -> None:
-        """``manager``: an ``AsyncMultiKernelManager``, or the Jupyter server's ``kernel_manager``."""
+        """``manager``: an ``AsyncMultiKernelManager``, or the Jupyter server's ``kernel_manager``. The others as for ``KernelExecutor``."""
         self._manager = cast(MultiManager, manager)
         if self._manager.kernel_spec_manager is None:
             self._manager.kernel_spec_manager = KernelSpecManager()
-        self._start_deadline, self._interrupt_grace = start_deadline, interrupt_grace
+        self._start_deadline, self._interrupt_grace, self._patience = start_deadline, interrupt_grace, patience
         self._caps = caps
         self._context: zmq.asyncio.Context | None = None
         self._executors: list[KernelExecutor] = []
@@ -117,6 +118,7 @@ class Kernels:
             context=context,
             place="own",
             interrupt_grace=self._interrupt_grace,
+            patience=self._patience,
             caps=self._caps,
             side_file=side_file,
             on_late=on_late,
@@ -141,6 +143,7 @@ class Kernels:
             context=context,
             place="attached",
             interrupt_grace=self._interrupt_grace,
+            patience=self._patience,
             caps=self._caps,
             side_file=side_file,
             on_late=on_late,

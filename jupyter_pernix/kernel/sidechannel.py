@@ -50,6 +50,14 @@ class SideChannel:
             self._client.shell_channel.stop()
             self._client.control_channel.stop()
 
+    async def answers(self, seconds: float) -> bool:
+        """Whether the kernel answers within that time, whatever code runs in it."""
+        async with self._lock:
+            with anyio.move_on_after(seconds):
+                await self._reply("control", self._send("control", "kernel_info_request", {}))
+                return True
+        return False
+
     async def evaluate(
         self, expression: str, *, busy: bool, cell: JSON | None, deadline: float, before: str = "", asks: bool = False
     ) -> JSON:
