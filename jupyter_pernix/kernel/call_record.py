@@ -5,11 +5,18 @@ from typing import Any, cast
 
 import msgspec
 
-from ..records import JSON, ApprovalView, CallView, FileChange, TurnView, WorkerView
+from ..records import (
+    JSON,
+    ApprovalView,
+    CallView,
+    CellChangeView,
+    ExecutionView,
+    FileChange,
+    TurnView,
+    WorkerView,
+)
 from .bundles import shorten
-
-TEXT_LIMIT = 20_000
-"""Characters of one text."""
+from .record_text import TEXT_LIMIT, change_text
 
 
 def time_of(moment: datetime | None) -> str | None:
@@ -36,6 +43,7 @@ def turn_metadata(turn: TurnView) -> JSON:
 
 
 def approval_metadata(approval: ApprovalView | None) -> JSON | None:
+    """What a cell's metadata keep of a question; the whole of it is in an output of its own."""
     if approval is None:
         return None
     return {
@@ -46,6 +54,19 @@ def approval_metadata(approval: ApprovalView | None) -> JSON | None:
         "by": approval.by,
         "requested_at": time_of(approval.requested_at),
     }
+
+
+def approval_json(approval: ApprovalView) -> JSON:
+    """The whole question, as an output holds it."""
+    return _short_values(msgspec.to_builtins(approval))
+
+
+def inputs_metadata(execution: ExecutionView) -> list[JSON]:
+    """Lines that the code asked for; ``text`` ``None``: a password, or no answer."""
+    return [
+        {"prompt": shorten(each.prompt, TEXT_LIMIT), "password": each.password, "text": each.text, "by": each.by}
+        for each in execution.inputs
+    ]
 
 
 def call_metadata(call: CallView) -> JSON:
@@ -64,7 +85,18 @@ def call_metadata(call: CallView) -> JSON:
         "approval": approval_metadata(call.approval),
         "files": [_file(change) for change in call.files],
         "worker": _worker(call.worker),
+        "cells": [_cell_change(view) for view in call.cells],
     }
+
+
+def _cell_change(view: CellChangeView) -> JSON:
+    """Without the outputs of the cell: they stand in its notebook."""
+    known = cast(JSON, msgspec.to_builtins(view))
+    change = cast(JSON, known["change"])
+    for side in ("before", "after"):
+        if change[side] is not None:
+            change[side] |= {"outputs": [], "source": shorten(change[side]["source"], TEXT_LIMIT), "attachments": {}}
+    return known
 
 
 def _worker(worker: WorkerView | None) -> JSON | None:
@@ -104,6 +136,7 @@ def call_text(call: CallView) -> str:
         parts.append("It is not known whether this had its effect.")
     if call.worker is not None:
         parts.append(f"worker {call.worker.worker_id}: {call.worker.code.value if call.worker.code else 'not done'}")
+    parts += [change_text(view) for view in call.cells]
     parts += [shorten(change.diff, TEXT_LIMIT) or f"changed: {change.path}" for change in call.files]
     if call.result:
         parts.append(shorten(call.result, TEXT_LIMIT))

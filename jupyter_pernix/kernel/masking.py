@@ -12,12 +12,16 @@ from collections.abc import Callable, Iterable
 from typing import Any, cast
 from urllib.parse import quote
 
+import msgspec
+
+from ..records import SessionView
 from .secret_shapes import ASSIGNED_WORDS, ASSIGNMENTS, MARK, NAME, SHAPES, is_placeholder, is_secret, is_secret_name
 
 __all__ = ["MARK", "Masker", "is_secret_name"]
 
 _SHORTEST = 8
 """Known values that are shorter would be found where they mean something else."""
+_ASKS = re.compile(r"pass(?:word|wd|phrase|code)|secret|token|api[-_ ]?key|credential|\bpin\b", re.IGNORECASE)
 _BEFORE, _AFTER = 100, 1000
 """How far around a word that says what a value is the value is looked for, in characters."""
 _DATA_URI = re.compile(r"data:[\w.+/-]+;base64,[A-Za-z0-9+/=\s]+")
@@ -58,11 +62,15 @@ class Masker:
         return text
 
     def json(self, value: Any, *, name: str = "") -> Any:
-        """A JSON value of the same shape without the secrets in its texts; ``name`` is the key that it stands under."""
+        """A JSON value of the same shape without the secrets in its texts; ``name`` is the key that it stands under. Pictures, sound
+        and films, in a mime bundle or as a ``Picture``, stay as they are."""
         if isinstance(value, str):
             return self._named(name, value)
         if isinstance(value, dict):
-            return {key: self.json(item, name=key) for key, item in cast(dict[str, Any], value).items()}
+            known = cast(dict[str, Any], value)
+            if _asked_for_secret(known):
+                known = {**known, "text": f"{MARK}(answer)"}
+            return {key: item if _is_picture(known, key) else self.json(item, name=key) for key, item in known.items()}
         if isinstance(value, list):
             return [self.json(item, name=name) for item in cast(list[Any], value)]
         return value
@@ -73,18 +81,31 @@ class Masker:
             return _mark(found["word"])
         return self.text(value)
 
-    def bundle(self, data: dict[str, Any]) -> dict[str, Any]:
-        """A mime bundle; pictures, sound and films stay as they are."""
-        return {mime: value if _is_binary(mime) else self.json(value) for mime, value in data.items()}
+    def view(self, view: SessionView) -> SessionView:
+        """A copy of the whole session without its secrets."""
+        return msgspec.convert(self.json(msgspec.to_builtins(view)), SessionView)
 
     def output(self, output: dict[str, Any]) -> dict[str, Any]:
         """An nbformat output, whose texts are in one piece."""
         if "data" in output:
-            return {**output, "data": self.bundle(output["data"])}
+            return {**output, "data": self.json(output["data"]), "metadata": self.json(output.get("metadata", {}))}
         if output.get("output_type") == "error":
             traceback = self.text("\n".join(output["traceback"])).split("\n") if output["traceback"] else []
             return {**output, "evalue": self.text(output["evalue"]), "traceback": traceback}
         return {**output, "text": self.text(output["text"])} if "text" in output else output
+
+
+def _asked_for_secret(value: dict[str, Any]) -> bool:
+    """A line that code asked for, with a prompt that says what it is."""
+    return (
+        "input_id" in value
+        and isinstance(value.get("text"), str)
+        and _ASKS.search(str(value.get("prompt"))) is not None
+    )
+
+
+def _is_picture(value: dict[str, Any], key: str) -> bool:
+    return _is_binary(key) or (key == "data" and isinstance(value.get("mime"), str) and _is_binary(value["mime"]))
 
 
 def _is_binary(mime: str) -> bool:

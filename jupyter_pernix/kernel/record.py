@@ -1,17 +1,16 @@
 """A session's log as a notebook: what was asked, done and answered, in order. Pure: equal sessions give equal notebooks.
 
-Code that ran is a code cell with its real outputs; every other tool call is a code cell with a comment as its source, so that
-the notebook can be run again from the top: cells that could not (they were stopped, killed the kernel, or ran in another one)
-carry the tag ``skip-execution``, cells that failed ``raises-exception``. Everything of ours is under ``pernix`` in the metadata
-and in outputs of type ``application/vnd.pernix.tool-call+json``, each beside a plain text.
+Code that ran is a code cell with its real outputs; every other tool call, question and plan is a code cell with a comment as its
+source, so that the notebook can be run again from the top: cells that could not (they were stopped, killed the kernel, or ran in
+another one) carry the tag ``skip-execution``, cells that may fail ``raises-exception``. Everything of ours is under ``pernix`` in the
+metadata and in outputs of types ``application/vnd.pernix.…+json``, each beside a plain text. Secrets are masked before anything else.
 """
 
 import json
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any, cast
 
 import msgspec
@@ -19,91 +18,116 @@ import msgspec
 from .. import __version__
 from ..records import (
     JSON,
+    ApprovalView,
     CallView,
+    ContextItem,
     ExecutionView,
     MessageView,
     NoticeView,
+    Picture,
     Plan,
     ProblemView,
     SessionView,
     ThoughtView,
     TurnView,
 )
-from .bundles import Caps, clean_output, scrub, scrub_json, shorten
-from .call_record import TEXT_LIMIT, approval_metadata, call_metadata, call_text, time_of, turn_metadata
+from .bundles import clean_output, scrub, scrub_json, shorten
+from .call_record import (
+    approval_json,
+    approval_metadata,
+    call_metadata,
+    call_text,
+    inputs_metadata,
+    time_of,
+    turn_metadata,
+)
+from .languages import TO_FOLDER, KernelIdentity, identity_of
 from .markdown import code_block, one_line, safe_markdown
+from .masking import Masker
 from .notebook_file import write_notebook
+from .record_cells import CAPS, RAISES, SETUP, SKIP, RecordCells
+from .record_text import (
+    TEXT_LIMIT,
+    answer,
+    approval_markdown,
+    approval_text,
+    context_markdown,
+    flat,
+    inputs_markdown,
+    plain_path,
+    plan_markdown,
+    plan_text,
+)
 
-__all__ = ["TOOL_CALL_MIME", "KernelIdentity", "run_notebook", "write_notebook"]
+__all__ = [
+    "APPROVAL_MIME",
+    "PLAN_MIME",
+    "TOOL_CALL_MIME",
+    "KernelIdentity",
+    "identity_of",
+    "run_notebook",
+    "write_notebook",
+]
 
 TOOL_CALL_MIME = "application/vnd.pernix.tool-call+json"
+APPROVAL_MIME = "application/vnd.pernix.approval+json"
+PLAN_MIME = "application/vnd.pernix.plan+json"
 
 _encode = msgspec.json.Encoder().encode
-_CAPS = Caps(total=10**12)
-_SKIP, _RAISES, _SETUP = "skip-execution", "raises-exception", "pernix-setup"
 _NOT_AGAIN = {"cancelled", "timeout", "dead", "restarted", "aborted", "not_run"}
-_HASH_COMMENTS = {"python", "bash", "sh", "r", "julia", "ruby", "perl"}
-_SLASH_COMMENTS = {
-    "javascript",
-    "typescript",
-    "c++",
-    "c",
-    "java",
-    "scala",
-    "kotlin",
-    "go",
-    "rust",
-    "c#",
-    "f#",
-    "groovy",
-}
-
-_TO_SPACE = {
-    "python": 'import os\nif os.path.basename(os.getcwd()) == {folder}:\n    os.chdir({up})\ndel os',
-    "bash": 'case "$PWD" in */{plain}) cd {up} ;; esac',
-    "r": "if (basename(getwd()) == {folder}) setwd({up})",
-    "julia": "basename(pwd()) == {folder} && cd({up})",
-}  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class KernelIdentity:
-    """What a notebook's ``kernelspec`` says; ``language`` in lower case."""
-
-    name: str
-    display_name: str
-    language: str
-
-
-def identity_of(kernel_name: str) -> KernelIdentity:
-    """A likely identity for a kernel of which only the name is known."""
-    name = kernel_name or "python3"
-    languages = {"ir": "r", "bash": "bash"}
-    language = languages.get(name) or ("julia" if name.startswith("julia") else "python")
-    display = "Python 3 (ipykernel)" if name == "python3" else name
-    return KernelIdentity(name=name, display_name=display, language=language)
+_PICTURES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
 
 
 def run_notebook(
-    view: SessionView, *, kernel: KernelIdentity | None = None, include_thoughts: bool = False
+    view: SessionView,
+    *,
+    kernel: KernelIdentity | None = None,
+    include_thoughts: bool = False,
+    masker: Masker | None = None,
+    widgets: JSON | None = None,
 ) -> dict[str, Any]:
     """The whole session as an nbformat 4.5 notebook, ready for ``write_notebook``.
 
-    ``kernel`` is the kernel that the notebook names; by default the one that ran most of the code.
+    ``kernel`` is the kernel that the notebook names; by default the one that ran most of the code. ``masker`` knows the host's
+    secrets; without it those are masked that can be recognised. ``widgets``: the state of ipywidgets, as ``metadata.widgets`` has it.
     """
-    executions = [item.execution for turn in view.turns for item in turn.items if isinstance(item, CallView)]
-    names = Counter(execution.kernel_name for execution in executions if execution is not None)
-    common = names.most_common(1)[0][0] if names else view.kernel_name
-    return _Notebook(view, kernel or identity_of(common), include_thoughts=include_thoughts).fold()
+    masked = (masker or Masker()).view(view)
+    names = Counter(execution.kernel_name for execution in _executions(masked))
+    common = names.most_common(1)[0][0] if names else masked.kernel_name
+    identity = kernel or identity_of(common)
+    return _Notebook(
+        masked, identity, masker=masker or Masker(), include_thoughts=include_thoughts, widgets=widgets
+    ).fold()
+
+
+def _executions(view: SessionView) -> Iterator[ExecutionView]:
+    for turn in view.turns:
+        for item in turn.items:
+            if isinstance(item, CallView):
+                yield from _ran(item)
+
+
+def _ran(call: CallView) -> list[ExecutionView]:
+    """What the call ran, oldest first."""
+    return [*call.earlier, *([call.execution] if call.execution is not None else [])]
 
 
 class _Notebook:
-    def __init__(self, view: SessionView, kernel: KernelIdentity, *, include_thoughts: bool) -> None:
+    def __init__(
+        self,
+        view: SessionView,
+        kernel: KernelIdentity,
+        *,
+        masker: Masker,
+        include_thoughts: bool,
+        widgets: JSON | None,
+    ) -> None:
         self._view = view
         self._kernel = kernel
+        self._masker = masker
         self._include_thoughts = include_thoughts
-        self._cells: list[JSON] = []
-        self._ids: Counter[str] = Counter()
+        self._widgets = widgets
+        self._cells = RecordCells(view.session_id, comment=kernel.comment)
 
     def fold(self) -> dict[str, Any]:
         self._title()
@@ -120,9 +144,6 @@ class _Notebook:
 
     def _notebook(self) -> JSON:
         view, kernel = self._view, self._kernel
-        language: JSON = {"name": kernel.language}
-        if kernel.language == "python":
-            language |= {"file_extension": ".py", "mimetype": "text/x-python", "pygments_lexer": "ipython3"}
         pernix: JSON = {
             "version": __version__,
             "session_id": view.session_id,
@@ -132,50 +153,23 @@ class _Notebook:
             "created_at": time_of(view.created_at),
             "turns": [turn_metadata(turn) for turn in view.turns],
         }
-        kernelspec = {"name": kernel.name, "display_name": kernel.display_name, "language": kernel.language}
-        metadata: JSON = {"kernelspec": kernelspec, "language_info": language, "pernix": pernix}
-        return {"cells": self._cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
-
-    # ---- cells ----------------------------------------------------------------------------------------------------------
-
-    def _markdown(self, cell_id: str, text: str, **pernix: object) -> None:
-        self._cells.append(
-            {"cell_type": "markdown", "id": self._unique(cell_id), "metadata": self._metadata(pernix), "source": text}
-        )
-
-    def _code(
-        self, cell_id: str, source: str, *, outputs: list[JSON], count: int | None, tags: list[str], **pernix: object
-    ) -> None:
-        metadata = self._metadata(pernix)
-        if tags:
-            metadata["tags"] = tags
-        self._cells.append(
-            {
-                "cell_type": "code",
-                "id": self._unique(cell_id),
-                "metadata": metadata,
-                "source": source,
-                "outputs": outputs,
-                "execution_count": count,
-            }
-        )
-
-    def _metadata(self, pernix: Mapping[str, object]) -> JSON:
-        given = {key: value for key, value in pernix.items() if value not in (None, "", [])}
-        return {"pernix": {"session_id": self._view.session_id, **given}}
-
-    def _unique(self, wanted: str) -> str:
-        """A valid cell id that no other cell has."""
-        cell_id = re.sub(r"[^a-zA-Z0-9_-]", "-", wanted)[:56] or "cell"
-        self._ids[cell_id] += 1
-        return cell_id if self._ids[cell_id] == 1 else f"{cell_id}-{self._ids[cell_id]}"
+        if view.notebook is not None:
+            pernix["notebook"] = view.notebook.path
+        metadata: JSON = {"kernelspec": kernel.kernelspec, "language_info": kernel.language_info, "pernix": pernix}
+        if self._widgets:
+            metadata["widgets"] = self._widgets
+        return {"cells": self._cells.all, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
 
     def _title(self) -> None:
         view = self._view
         lines = [f"# {one_line(view.title) or 'Untitled session'}"]
         if view.created_at is not None:
-            lines.append(f"Begun {view.created_at:%Y-%m-%d %H:%M} UTC in `{_plain(view.space_root) or '.'}`.")
-        self._markdown(f"{view.session_id}-title", "\n\n".join(lines), kind="title")
+            lines.append(f"Begun {view.created_at:%Y-%m-%d %H:%M} UTC in `{plain_path(view.space_root) or '.'}`.")
+        notebooks = list(dict.fromkeys(each.notebook for each in _executions(view) if each.notebook))
+        if notebooks:
+            named = ", ".join(f"`{plain_path(path)}`" for path in notebooks)
+            lines.append(f"Code ran in the kernel of {named}, whose own cells are not part of this record.")
+        self._cells.markdown(f"{view.session_id}-title", "\n\n".join(lines), kind="title")
 
     def _setup(self) -> None:
         """Code ran in the space's folder, but a notebook runs in the one where it lies."""
@@ -184,39 +178,39 @@ class _Notebook:
         up = os.path.relpath(view.space_root or ".", folder or ".")
         if up == "." or not folder:
             return
-        template = _TO_SPACE.get(self._kernel.language)
+        template = TO_FOLDER.get(self._kernel.language)
         cell_id = f"{view.session_id}-setup"
         if template is None:
-            self._markdown(cell_id, f"The code below ran in `{_plain(up)}`, seen from this notebook.", kind="setup")
+            self._cells.markdown(
+                cell_id, f"The code below ran in `{plain_path(up)}`, seen from this notebook.", kind="setup"
+            )
             return
         name = os.path.basename(folder)  # noqa: PTH119
         source = template.format(folder=json.dumps(name), up=json.dumps(up), plain=re.sub(r"[^\w.-]", "?", name))
-        comment = f"{self._comment} The code below ran in the folder above this notebook's; go there to run it again.\n"
-        self._code(cell_id, comment + source, outputs=[], count=None, tags=[_SETUP], kind="setup")
-
-    @property
-    def _comment(self) -> str:
-        return "//" if self._kernel.language in _SLASH_COMMENTS else "#"
+        comment = f"{self._kernel.comment} The code below ran in the folder above this notebook's; go there to run it again.\n"
+        self._cells.code(cell_id, comment + source, outputs=[], count=None, tags=[SETUP], kind="setup")
 
     # ---- turns ----------------------------------------------------------------------------------------------------------
 
     def _turn(self, turn: TurnView) -> None:
         number = self._view.turns.index(turn) + 1
-        self._markdown(
+        self._cells.markdown(
             f"{turn.turn_id}-prompt",
             f"## Request {number}\n\n{safe_markdown(turn.text)}".rstrip(),
             turn_id=turn.turn_id,
             kind="prompt",
             origin=turn.origin,
         )
+        for item in turn.context:
+            self._context(turn, item)
         if turn.plan is not None:
-            self._markdown(f"{turn.turn_id}-plan", _plan_text(turn.plan), turn_id=turn.turn_id, kind="plan")
+            self._plan(turn, turn.plan)
         for item in turn.items:
             match item:
                 case MessageView():
-                    self._markdown(
+                    self._cells.markdown(
                         f"{item.step_id}-message",
-                        _corrected(item),
+                        answer(item),
                         turn_id=turn.turn_id,
                         step_id=item.step_id,
                         kind="answer",
@@ -224,7 +218,7 @@ class _Notebook:
                 case ThoughtView():
                     if self._include_thoughts:
                         quoted = "\n".join(f"> {line}" for line in code_block(item.text).split("\n"))
-                        self._markdown(
+                        self._cells.markdown(
                             f"{item.step_id}-thought",
                             quoted,
                             turn_id=turn.turn_id,
@@ -233,39 +227,73 @@ class _Notebook:
                         )
                 case ProblemView():
                     text = f"**Problem:** {one_line(item.text)}" + (f" {one_line(item.hint)}" if item.hint else "")
-                    self._markdown(f"{turn.turn_id}-problem", text, turn_id=turn.turn_id, kind="problem")
+                    self._cells.markdown(f"{turn.turn_id}-problem", text, turn_id=turn.turn_id, kind="problem")
                 case NoticeView():
                     text = f"*{one_line(item.text)}*" + (f" {one_line(item.hint)}" if item.hint else "")
-                    self._markdown(f"{turn.turn_id}-notice", text, turn_id=turn.turn_id, kind="notice")
+                    self._cells.markdown(f"{turn.turn_id}-notice", text, turn_id=turn.turn_id, kind="notice")
                 case CallView():
                     self._call(turn, item)
         if turn.code is not None and turn.code != "answered":
             text = f"*The turn ended: {turn.code.value.replace('_', ' ')}.* {one_line(turn.detail)}".strip()
-            self._markdown(f"{turn.turn_id}-end", text, turn_id=turn.turn_id, kind="end")
+            self._cells.markdown(f"{turn.turn_id}-end", text, turn_id=turn.turn_id, kind="end")
+
+    def _context(self, turn: TurnView, item: ContextItem) -> None:
+        names = [f"picture-{number}.{_PICTURES[each.mime]}" for number, each in enumerate(_shown(item.pictures), 1)]
+        pictures = {name: {each.mime: each.data} for name, each in zip(names, _shown(item.pictures), strict=True)}
+        self._cells.markdown(
+            f"{turn.turn_id}-context",
+            context_markdown(item, names),
+            attachments=pictures,
+            turn_id=turn.turn_id,
+            kind="context",
+            context=item.kind,
+            name=shorten(item.name, TEXT_LIMIT),
+        )
+
+    def _plan(self, turn: TurnView, plan: Plan) -> None:
+        data = {
+            PLAN_MIME: msgspec.to_builtins(plan),
+            "text/markdown": plan_markdown(plan),
+            "text/plain": plan_text(plan),
+        }
+        self._cells.told(
+            f"{turn.turn_id}-plan", [f"plan: {flat(plan.approach)}"], _display(data), turn_id=turn.turn_id, kind="plan"
+        )
 
     def _call(self, turn: TurnView, call: CallView) -> None:
-        if call.execution is not None:
-            self._executed(turn, call, call.execution)
+        ran = _ran(call)
+        if ran:
+            if call.approval is not None:
+                self._cells.told(
+                    f"{call.call_id}-approval",
+                    [f"question: {flat(call.approval.question)}"],
+                    _approval(call.approval),
+                    turn_id=turn.turn_id,
+                    call_id=call.call_id,
+                    kind="approval",
+                )
+            for execution in ran:
+                self._executed(turn, call, execution)
         elif not _repeats_answer(turn, call):
             self._tool(turn, call)
 
     def _executed(self, turn: TurnView, call: CallView, execution: ExecutionView) -> None:
-        outputs = _joined([clean_output(output, caps=_CAPS) for output in execution.outputs])
+        # a secret may have come in pieces
+        outputs = [
+            self._masker.output(output)
+            for output in _joined([clean_output(output, caps=CAPS) for output in execution.outputs])
+        ]
         for output in outputs:
             if output["output_type"] == "execute_result":
                 output["execution_count"] = execution.execution_count
+        ended = execution.status is not None and execution.status not in _NOT_AGAIN
         elsewhere = execution.kernel_name not in ("", self._kernel.name)
-        tags: list[str] = []
-        if elsewhere or execution.status is None or execution.status in _NOT_AGAIN:
-            tags.append(_SKIP)
-        elif execution.status == "error" or any(output["output_type"] == "error" for output in outputs):
-            tags.append(_RAISES)
-        self._code(
+        self._cells.code(
             call.call_id,
             scrub(execution.code),
             outputs=outputs,
             count=execution.execution_count,
-            tags=tags,
+            tags=_tags(execution, outputs, again=ended and not elsewhere),
             turn_id=turn.turn_id,
             step_id=call.step_id,
             call_id=call.call_id,
@@ -277,23 +305,37 @@ class _Notebook:
             duration=execution.duration,
             approval=approval_metadata(call.approval),
             rule=call.rule,
+            notebook=execution.notebook,
+            cell_id=execution.cell_id,
+            place="attached" if execution.place == "attached" else "",
+            inputs=inputs_metadata(execution),
         )
-        if execution.status is None or execution.status in _NOT_AGAIN:
+        if execution.inputs:
+            self._cells.markdown(
+                f"{call.call_id}-inputs",
+                inputs_markdown(execution),
+                turn_id=turn.turn_id,
+                call_id=call.call_id,
+                kind="input",
+            )
+        if not ended:
             text = f"*This code did not run to its end ({execution.status or 'interrupted'}).* {one_line(execution.detail)}"
-            self._markdown(f"{call.call_id}-end", text.strip(), turn_id=turn.turn_id, call_id=call.call_id, kind="end")
+            self._cells.markdown(
+                f"{call.call_id}-end", text.strip(), turn_id=turn.turn_id, call_id=call.call_id, kind="end"
+            )
 
     def _tool(self, turn: TurnView, call: CallView) -> None:
         state = call.status.replace("_", " ")
-        head = f"{self._comment} {_comment_text(call.tool)}: {_comment_text(call.title)}"
-        source = f"{head}\n{self._comment} {state}" + (f", {call.duration:.2f} s" if call.duration is not None else "")
+        took = f", {call.duration:.2f} s" if call.duration is not None else ""
         data: JSON = {TOOL_CALL_MIME: call_metadata(call), "text/plain": call_text(call)}
-        output: JSON = {"output_type": "display_data", "data": data, "metadata": {}}
-        self._code(
+        questions = [_approval(call.approval)] if call.approval is not None else []
+        pictures = [_display({each.mime: each.data}) for each in _shown(call.pictures)]
+        self._cells.told(
             call.call_id,
-            source,
-            outputs=[clean_output(output, caps=_CAPS)],
-            count=None,
-            tags=[_SKIP],
+            [f"{flat(call.tool)}: {flat(call.title)}", f"{state}{took}"],
+            _display(data),
+            *questions,
+            *pictures,
             turn_id=turn.turn_id,
             step_id=call.step_id,
             call_id=call.call_id,
@@ -305,16 +347,32 @@ class _Notebook:
         )
 
 
-def _corrected(message: MessageView) -> str:
-    """The text, after what the host's record says against it."""
-    corrections = [f"> **Correction:** {one_line(each)}" for each in message.corrections]
-    return "\n\n".join([*corrections, safe_markdown(message.text)])
+def _tags(execution: ExecutionView, outputs: list[JSON], *, again: bool) -> list[str]:
+    """``again``: the code can be run once more, in the kernel that the notebook names. It may fail then where it did before, where it
+    asks for a line, and where it stood on what a notebook's own cells had made."""
+    if not again:
+        return [SKIP]
+    failed = execution.status == "error" or any(output["output_type"] == "error" for output in outputs)
+    return [RAISES] if failed or execution.inputs or execution.place == "attached" else []
 
 
-def _plan_text(plan: Plan) -> str:
-    marks = {"completed": "✓", "in_progress": "▸", "pending": "·"}
-    steps = [f"- {marks[step.status]} {one_line(step.text)}" for step in plan.steps]
-    return "\n".join([f"**Plan:** {one_line(plan.approach)}", *([""] if steps else []), *steps])
+def _display(data: JSON) -> JSON:
+    return {"output_type": "display_data", "data": data, "metadata": {}}
+
+
+def _approval(approval: ApprovalView) -> JSON:
+    return _display(
+        {
+            APPROVAL_MIME: approval_json(approval),
+            "text/markdown": approval_markdown(approval),
+            "text/plain": approval_text(approval),
+        }
+    )
+
+
+def _shown(pictures: list[Picture]) -> list[Picture]:
+    """Those that any viewer shows and that can do nothing."""
+    return [each for each in pictures if each.mime in _PICTURES and len(each.data) <= CAPS.image]
 
 
 def _repeats_answer(turn: TurnView, call: CallView) -> bool:
@@ -337,14 +395,3 @@ def _joined(outputs: list[JSON]) -> list[JSON]:
         else:
             joined.append(output)
     return joined
-
-
-def _comment_text(text: str) -> str:
-    """``text`` as part of a comment line that cannot end before its line does."""
-    return shorten(" ".join("".join(c if c.isprintable() else " " for c in scrub(text)).split()), 200).replace(
-        "\n", " "
-    )
-
-
-def _plain(path: str) -> str:
-    return re.sub(r"[`\x00-\x1f]", "?", scrub(path))

@@ -23,6 +23,9 @@ _THREE_DIGITS = r"(?=(?:[A-Za-z_-]*\d){3})"
 _BASE64 = r"A-Za-z0-9+/="
 _GAP = r"""(?:\\+[nr]|[\s"',])*"""
 
+_START = r"(?:(?<![A-Za-z0-9])|(?<=[\d;\[]m)|(?<=\\[nrt]))"
+"""Before it stands no other part of a word, but perhaps the end of a colour's or a line break's escape."""
+
 SHAPES = (
     _shape(
         "private-key",
@@ -30,33 +33,33 @@ SHAPES = (
         r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----",
         rf"(?P<secret>(?:{_GAP}(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]*)*(?:{_GAP}[{_BASE64}]{{32,}})+(?:{_GAP}[{_BASE64}]+(?={_GAP}-----))?)",
     ),
-    _shape("anthropic-key", "sk-ant-", r"\bsk-ant-[A-Za-z0-9_-]{16,}"),
-    _shape("api-key", "sk-", rf"(?<![\w-])sk-{_THREE_DIGITS}(?!ant-)[A-Za-z0-9_-]{{20,}}"),
-    _shape("huggingface-token", "hf_", r"\bhf_[A-Za-z0-9]{30,}"),
+    _shape("anthropic-key", "sk-ant-", rf"{_START}sk-ant-[A-Za-z0-9_-]{{16,}}"),
+    _shape("api-key", "sk-", rf"(?<!-){_START}sk-{_THREE_DIGITS}(?!ant-)[A-Za-z0-9_-]{{20,}}"),
+    _shape("huggingface-token", "hf_", rf"{_START}hf_[A-Za-z0-9]{{30,}}"),
     _shape(
         "github-token",
         "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
-        r"\b(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{40,})",
+        rf"{_START}(?:gh[pousr]_[A-Za-z0-9]{{30,}}|github_pat_\w{{40,}})",
     ),
-    _shape("gitlab-token", "gl", r"\bgl(?:pat|dt|rt|cbt|ptt|ft|imt|oas|soat|agent)-[A-Za-z0-9_-]{20,}"),
-    _shape("slack-token", "xox xapp-", r"\b(?:xox[abceoprs]-(?:\d-)?|xapp-\d-)[A-Za-z0-9-]{10,}"),
+    _shape("gitlab-token", "gl", rf"{_START}gl(?:pat|dt|rt|cbt|ptt|ft|imt|oas|soat|agent)-[A-Za-z0-9_-]{{20,}}"),
+    _shape("slack-token", "xox xapp-", rf"{_START}(?:xox[abceoprs]-(?:\d-)?|xapp-\d-)[A-Za-z0-9-]{{10,}}"),
     _shape("slack-webhook", "hooks.slack.com", r"hooks\.slack\.com/services/(?P<secret>T\w+/B\w+/\w{16,})"),
     _shape(
         "aws-key",
         "AKIA ASIA ABIA ACCA",
-        r"(?<![A-Za-z0-9+/])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9+/])",
+        rf"(?<![+/]){_START}(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16}}(?![A-Za-z0-9+/])",
     ),
-    _shape("google-key", "AIza", r"\bAIza[\w-]{35}(?![\w-])"),
-    _shape("google-token", "ya29. GOCSPX-", r"\b(?:ya29\.[\w-]{20,}|GOCSPX-[\w-]{20,})"),
+    _shape("google-key", "AIza", rf"{_START}AIza[\w-]{{35}}(?![A-Za-z0-9-])"),
+    _shape("google-token", "ya29. GOCSPX-", rf"{_START}(?:ya29\.[\w-]{{20,}}|GOCSPX-[\w-]{{20,}})"),
     _shape(
         "stripe-key",
         "k_live_ k_test_ whsec_",
-        rf"\b(?:[srp]k_(?:live|test)_[A-Za-z0-9]{{16,}}|whsec_[{_BASE64}]{{20,}})",
+        rf"{_START}(?:[srp]k_(?:live|test)_[A-Za-z0-9]{{16,}}|whsec_[{_BASE64}]{{20,}})",
     ),
-    _shape("npm-token", "npm_", r"\bnpm_[A-Za-z0-9]{36}\b"),
-    _shape("pypi-token", "pypi-", r"\bpypi-[A-Za-z0-9_-]{50,}"),
-    _shape("sendgrid-key", "SG.", r"\bSG\.[\w-]{16,}\.[\w-]{16,}"),
-    _shape("jwt", "eyJ", r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{5,}"),
+    _shape("npm-token", "npm_", rf"{_START}npm_[A-Za-z0-9]{{36}}(?![A-Za-z0-9])"),
+    _shape("pypi-token", "pypi-", rf"{_START}pypi-[A-Za-z0-9_-]{{50,}}"),
+    _shape("sendgrid-key", "SG.", rf"{_START}SG\.[\w-]{{16,}}\.[\w-]{{16,}}"),
+    _shape("jwt", "eyJ", rf"{_START}eyJ[\w-]{{8,}}\.eyJ[\w-]{{8,}}\.[\w-]{{5,}}"),
     _shape(
         "authorization",
         "uthorization UTHORIZATION",
@@ -67,7 +70,7 @@ SHAPES = (
     _shape(
         "header",
         "-key: -token: -Key: -Token: ookie:",
-        r"(?im)^[\s>*]*(?:x-[\w-]*(?:key|token)|(?:set-)?cookie):[ \t]*(?P<secret>[^\r\n•]{8,})",
+        r"(?im)^[ \t>*]*(?:x-[\w-]*(?:key|token)|(?:set-)?cookie):[ \t]*(?P<secret>[^\r\n•]{8,})",
     ),
     _shape(
         "password",

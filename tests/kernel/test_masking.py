@@ -55,6 +55,9 @@ MASKER = Masker()
         "a={};b",
         "{}\\n",
         '["{}", 1]',
+        "\x1b[31m{}\x1b[0m",
+        "a\\n{}\\nb",
+        "*_{}_*",
     ],
 )
 def test_what_an_issuer_gives_out_is_found_by_its_shape(secret: str, around: str):

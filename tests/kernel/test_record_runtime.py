@@ -3,7 +3,7 @@
 from support.story import SESSION, story
 
 from jupyter_pernix.fold import SessionFold
-from jupyter_pernix.kernel.record import TOOL_CALL_MIME, run_notebook
+from jupyter_pernix.kernel.record import PLAN_MIME, TOOL_CALL_MIME, run_notebook
 from jupyter_pernix.records import CallView, MessageView, SessionView
 
 
@@ -24,7 +24,12 @@ def test_corrections_stand_before_the_text() -> None:
 
 
 def test_the_plan_and_what_the_host_did_are_told() -> None:
-    assert sources(view(), "plan") == ["**Plan:** Count, then mend.\n\n- · Count the rows"]
+    (plan,) = [cell for cell in run_notebook(view())["cells"] if cell["metadata"]["pernix"].get("kind") == "plan"]
+    data = plan["outputs"][0]["data"]
+    assert plan["source"] == "# plan: Count, then mend."
+    assert data["text/markdown"] == "**Plan:** Count, then mend.\n\n- · Count the rows"
+    assert data["text/plain"] == "Plan: Count, then mend.\n· Count the rows"
+    assert data[PLAN_MIME]["steps"] == [{"text": "Count the rows", "status": "pending"}]
     notices = "\n".join(sources(view(), "notice"))
     assert "waiting 12 s" in notices
     assert "scripted failed, so spare answers" in notices
