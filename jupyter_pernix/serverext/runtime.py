@@ -26,6 +26,7 @@ from .incell import InCellExecutions
 from .kernels import LazyKernels
 from .local import Local
 from .notebooks.hub import JupyterServer, NotebookHub
+from .notebooks.mirroring import Mirroring
 from .notebooks.pages import Pages
 from .notebooks.traces import Traces
 from .reaper import Reaper
@@ -116,7 +117,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
     settings = layered.settings
     data_folder = data_folder_of(options, settings)
     bus = Bus()
-    late: list[Sessions | Traces] = []
+    late: list[Sessions | Traces | Mirroring] = []
 
     def publish(group: list[Stored]) -> None:
         for reader in late:
@@ -167,10 +168,13 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
         )
         sessions = Sessions(around)
         late.append(sessions)
+        mirroring = Mirroring(around, notebooks, sessions.cells)
+        late.append(mirroring)
         interrupted = await sessions.recover()
         _write_server_file(data_folder / "server.json", options, root)
         stack.callback((data_folder / "server.json").unlink, missing_ok=True)
         start_guarded(tasks, sessions.write_records, interrupted)
+        start_guarded(tasks, mirroring.after_start)
         start_guarded(tasks, Reaper(around, lambda: sessions.live).run)
         if settings.discover and endpoints.never_looked:
             start_guarded(tasks, endpoints.discover)

@@ -8,13 +8,12 @@ import anyio
 
 from ..errors import KernelError, NotebookRefused
 from ..events import ExecutionOutput, KernelRestarted
-from ..fold import SessionFold
-from ..ids import ExecutionId, TurnId
+from ..ids import ExecutionId
 from ..ports import Executor
-from ..records import CallView, OutputOp, Place
+from ..records import OutputOp, Place
 from .incell import InCellExecutor
 from .notebooks.attachment import Attachment
-from .session_log import SessionLog
+from .session_log import SessionLog, turn_of_execution
 
 
 @runtime_checkable
@@ -105,7 +104,7 @@ class SessionKernel:
 
     async def _late_output(self, execution_id: ExecutionId, op: OutputOp) -> None:
         """What code printed after its execution had ended: a thread, a timer."""
-        turn_id = self._turn_of(await self._log.fold(), execution_id)
+        turn_id = turn_of_execution(await self._log.fold(), execution_id)
         if turn_id is not None:
             await self._log.append(
                 ExecutionOutput(
@@ -130,11 +129,3 @@ class SessionKernel:
             text=text,
         )
         await self._log.append(restarted)
-
-    def _turn_of(self, fold: SessionFold, execution_id: ExecutionId) -> TurnId | None:
-        for turn in reversed(fold.view.turns):
-            for item in turn.items:
-                ran = (*item.earlier, item.execution) if isinstance(item, CallView) else ()
-                if any(one is not None and one.execution_id == execution_id for one in ran):
-                    return turn.turn_id
-        return None

@@ -15,8 +15,8 @@ from ..agent.states import REASONS, Reason, advance
 from ..errors import Conflict, InvalidTransition
 from ..events import Event, SessionStateChanged, Stored
 from ..fold import SessionFold
-from ..ids import SessionId, TurnId
-from ..records import SessionState, SessionSummary
+from ..ids import ExecutionId, SessionId, TurnId
+from ..records import CallView, SessionState, SessionSummary
 from .surroundings import Surroundings
 
 log = logging.getLogger(__name__)
@@ -128,3 +128,13 @@ def known_reason(reason: str) -> Reason:
     if reason not in REASONS:
         raise InvalidTransition("in any state", reason)
     return cast(Reason, reason)
+
+
+def turn_of_execution(fold: SessionFold, execution_id: ExecutionId) -> TurnId | None:
+    """The turn in which this code ran."""
+    for turn in reversed(fold.view.turns):
+        for item in turn.items:
+            ran = (*item.earlier, item.execution) if isinstance(item, CallView) else ()
+            if any(one is not None and one.execution_id == execution_id for one in ran):
+                return turn.turn_id
+    return None

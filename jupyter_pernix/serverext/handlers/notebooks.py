@@ -61,7 +61,7 @@ class PageAnswersHandler(PernixHandler):
     @authorized
     async def post(self, page_id: str) -> None:
         answer = self.record(PageAnswer)
-        (await self.runtime()).notebooks.pages.answered(page_id, answer)
+        await (await self.runtime()).sessions.cells.answered(page_id, answer)
         self.answer(status=204)
 
 

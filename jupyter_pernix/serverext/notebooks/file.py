@@ -47,7 +47,7 @@ class FileOwner:
         return (await self._read()).loaded.kernel_name
 
     async def change(self, change: CellChange) -> None:
-        read = await self._read()
+        read = await self._read_to_change()
         why = refusal(_snapshots(read.loaded), change)
         if why:
             raise NotebookRefused(f"{self._path!r}: {why}")
@@ -55,7 +55,7 @@ class FileOwner:
         await self._save(read)
 
     async def begin_run(self, cell: CellSnapshot, execution_id: ExecutionId, *, trusted: bool) -> None:
-        read = await self._read()
+        read = await self._read_to_change()
         now = self._cell(read, cell.cell_id)
         if not same_content(snapshot(now), cell):
             raise NotebookRefused(f"{self._path!r}: the cell {cell.cell_id!r} was changed meanwhile")
@@ -63,7 +63,7 @@ class FileOwner:
         await self._save(read)
 
     async def put_outputs(self, outputs: Outputs) -> None:
-        read = await self._read()
+        read = await self._read_to_change()
         cell = self._cell(read, outputs.cell_id)
         if cell.get("cell_type") != "code":
             raise NotebookRefused(f"{self._path!r}: the cell {outputs.cell_id!r} is no code cell any more")
@@ -77,14 +77,18 @@ class FileOwner:
             raise NotebookRefused(f"{self._path!r}: {why}")
         return next(cell for cell in read.loaded.cells if cell.get("id") == cell_id)
 
+    async def _read_to_change(self) -> _Read:
+        """What is trusted now is marked before anything is changed, and signed again by saving."""
+        read = await self._read()
+        self._contents.mark_trusted_cells(read.loaded.notebook, self._path)
+        return read
+
     async def _read(self) -> _Read:
         try:
             model = await self._get(content=True)
         except HTTPError as exc:
             raise self._refused(exc) from exc
         loaded = load(str(model["content"]), name=self._path)
-        # what is trusted now is marked before anything is changed, and signed again by saving
-        self._contents.mark_trusted_cells(loaded.notebook, self._path)
         return _Read(loaded=loaded, state=_state(model))
 
     async def _get(self, *, content: bool) -> JSON:

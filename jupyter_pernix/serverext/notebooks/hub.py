@@ -87,6 +87,15 @@ class NotebookHub:
             raise InvalidInput("$.path", f"there is no notebook {given[:200]!r}")
         return os.path.normpath(path).replace(os.sep, "/")
 
+    @property
+    def shares(self) -> bool:
+        """Notebooks are shared documents, which pages follow instead of the stream."""
+        return self._shared is not None
+
+    def page_holds(self, path: str) -> bool:
+        """A page has the notebook open, and mirrors what runs in it by itself."""
+        return not self.shares and bool(self.pages.holding(lambda other: self.same(other, path)))
+
     # ---- what is done to a notebook -------------------------------------------------------------------------------------
 
     async def read(self, path: str, session_id: SessionId) -> tuple[Held, NotebookOwner]:

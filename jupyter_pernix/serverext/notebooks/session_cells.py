@@ -15,7 +15,8 @@ from ...errors import Conflict, NotebookRefused, NotFound
 from ...events import CellChangeResolved
 from ...fold import SessionFold
 from ...ids import ChangeId, ExecutionId, SessionId, TurnId, new_change_id
-from ...records import CellChange, CellChangeView, CellSnapshot, ChangeDecision, ExecutionView
+from ...records import CellChange, CellChangeView, CellSnapshot, ChangeDecision, ExecutionView, PageAnswer
+from ..session_log import turn_of_execution
 from ..surroundings import Surroundings
 from .hub import NotebookHub
 
@@ -44,32 +45,71 @@ class SessionCells:
 
     async def changes(self, path: str) -> list[CellChangeView]:
         """What is neither refused nor decided about of the notebook at ``path``, relative to the server's root; oldest first."""
-        found_: list[CellChangeView] = []
-        for session in await self._sessions():
-            fold = await session.log.fold()
-            found_ += [
-                view for view in fold.changes() if view.status in _OPEN and self._is_of(fold, view.change.path, path)
-            ]
+        found_ = [
+            view
+            for _, fold in await self._folds()
+            for view in fold.changes()
+            if view.status in _OPEN and self._is_of(fold, view.change.path, path)
+        ]
         return sorted(found_, key=lambda view: view.change.change_id)
 
     async def executions(self, path: str) -> CellExecutions:
-        """Cells of the notebook that run, or whose outputs do not stand in it yet; oldest first."""
-        folds = [await session.log.fold() for session in await self._sessions()]
+        """Cells of the notebook that run, or whose outputs do not stand in it yet; of each cell the last, oldest first."""
+        folds = dict(await self._folds())
         # nothing is awaited from here on: views and seqs are of one moment
-        found_ = [
-            (view, fold.view.last_seq)
-            for fold in folds
-            for view in fold.executions()
-            if view.cell_id
-            and not view.mirrored
-            and view.status != "not_run"
-            and self._is_of(fold, view.notebook, path)
-        ]
-        found_.sort(key=lambda pair: pair[0].execution_id)
+        open_ = [(session_id, view) for session_id, view in self._last(folds, path) if not view.mirrored]
         return CellExecutions(
-            views=[view for view, _ in found_],
-            seqs={view.execution_id: last_seq for view, last_seq in found_},
+            views=[view for _, view in open_],
+            seqs={view.execution_id: folds[session_id].view.last_seq for session_id, view in open_},
         )
+
+    async def owed(self, path: str) -> list[tuple[SessionId, ExecutionView]]:
+        """Those that have ended and whose outputs do not stand in the notebook yet."""
+        return [
+            (owner, view)
+            for owner, view in self._last(dict(await self._folds()), path)
+            if view.status is not None and not view.mirrored
+        ]
+
+    async def owed_paths(self) -> set[str]:
+        """The notebooks that such are owed to."""
+        return {
+            self.path_now(fold, view.notebook)
+            for _, fold in await self._folds()
+            for view in fold.executions()
+            if view.cell_id and view.status not in (None, "not_run") and not view.mirrored
+        }
+
+    async def superseded(self, view: ExecutionView, path: str) -> bool:
+        """The cell was run again since."""
+        last = {one.cell_id: one.execution_id for _, one in self._last(dict(await self._folds()), path)}
+        return last.get(view.cell_id, view.execution_id) != view.execution_id
+
+    async def execution(self, session_id: SessionId, execution_id: ExecutionId) -> tuple[ExecutionView | None, str]:
+        """The execution, and where its notebook is now."""
+        await self._hub.traces.sessions()
+        fold = await self._session(session_id).log.fold()
+        view = fold.execution(execution_id)
+        return view, "" if view is None else self.path_now(fold, view.notebook)
+
+    async def turn_of(self, session_id: SessionId, execution_id: ExecutionId) -> TurnId | None:
+        fold = await self._session(session_id).log.fold()
+        return turn_of_execution(fold, execution_id)
+
+    def _last(self, folds: dict[SessionId, SessionFold], path: str) -> list[tuple[SessionId, ExecutionView]]:
+        """The last execution of each cell of the notebook that was run, oldest first."""
+        last: dict[str, tuple[SessionId, ExecutionView]] = {}
+        for session_id, fold in folds.items():
+            for view in fold.executions():
+                if not view.cell_id or view.status == "not_run" or not self._is_of(fold, view.notebook, path):
+                    continue
+                before = last.get(view.cell_id)
+                if before is None or before[1].execution_id < view.execution_id:
+                    last[view.cell_id] = session_id, view
+        return sorted(last.values(), key=lambda one: one[1].execution_id)
+
+    async def _folds(self) -> list[tuple[SessionId, SessionFold]]:
+        return [(session.session_id, await session.log.fold()) for session in await self._sessions()]
 
     async def _sessions(self) -> "list[Session]":
         hub = self._hub
@@ -89,6 +129,27 @@ class SessionCells:
         if self._around.notebooks is None:
             raise NotebookRefused("this server has no notebooks")
         return self._around.notebooks
+
+    async def answered(self, page_id: str, answer: PageAnswer) -> None:
+        """What became of a request to a page. An answer about a change that an earlier server asked for counts if that change is known
+        to have been made.
+
+        :raises Conflict: if it counts no more: the page must take back what it did
+        """
+        try:
+            self._hub.pages.answered(page_id, answer)
+        except Conflict:
+            if answer.refused or not await self._was_made(ChangeId(answer.request_id)):
+                raise
+
+    async def _was_made(self, change_id: ChangeId) -> bool:
+        if not change_id.startswith("chg_"):
+            return False
+        session_id = await self._hub.traces.session_of_change(change_id)
+        if session_id is None:
+            return False
+        view = (await self._session(session_id).log.fold()).change(change_id)
+        return view is not None and view.status in ("made", "kept")
 
     # ---- keeping and undoing --------------------------------------------------------------------------------------------
 

@@ -8,9 +8,7 @@ from jupyter_pernix.records import JSON, CellSnapshot
 
 
 def code(cell_id: str, source: str, *outputs: JSON, count: int | None = None) -> CellSnapshot:
-    return CellSnapshot(
-        cell_id=cell_id, cell_type="code", source=source, outputs=list(outputs), execution_count=count
-    )
+    return CellSnapshot(cell_id=cell_id, cell_type="code", source=source, outputs=list(outputs), execution_count=count)
 
 
 def words(cell_id: str, source: str) -> CellSnapshot:

@@ -81,9 +81,7 @@ class ScriptedPage:
             return
         cells = list(self.cells)
         answer = self.carry_out(request)
-        response = await self.server.http.post(
-            f"/pages/{self.page_id}/answers", json=msgspec.to_builtins(answer)
-        )
+        response = await self.server.http.post(f"/pages/{self.page_id}/answers", json=msgspec.to_builtins(answer))
         if response.status_code == 409:
             self.refused_answers += 1
             self.cells = cells
@@ -108,7 +106,9 @@ class ScriptedPage:
         cell = found(self.cells, request.cell_id)
         if cell is None:
             return f"there is no cell {request.cell_id!r}"
-        if request.op == "run" and not same_content(cell, CellSnapshot(cell_id="", cell_type="code", source=request.source)):
+        if request.op == "run" and not same_content(
+            cell, CellSnapshot(cell_id="", cell_type="code", source=request.source)
+        ):
             return f"the cell {request.cell_id!r} was changed meanwhile"
         new = msgspec.structs.replace(cell, outputs=request.outputs, execution_count=request.execution_count)
         self.cells = [new if one is cell else one for one in self.cells]
