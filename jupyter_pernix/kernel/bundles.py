@@ -105,7 +105,8 @@ def _as_text(value: object) -> str:
 
 
 def _is_json(mime: str) -> bool:
-    return mime == "application/json" or mime.endswith("+json")
+    # as nbformat has it; of any other type the value is a text
+    return mime == "application/json" or (mime.startswith("application/") and mime.endswith("+json"))
 
 
 def _cap(mime: str, caps: Caps) -> int:
@@ -171,7 +172,8 @@ def clean_output(raw: JSON, *, caps: Caps, keep: Keep | None = None) -> JSON:
         }
         if kind == "execute_result":
             count = raw.get("execution_count")
-            output["execution_count"] = count if isinstance(count, int) else None
+            is_count = isinstance(count, int) and not isinstance(count, bool) and count >= 0
+            output["execution_count"] = count if is_count else None
         return output
     shown = shorten(json.dumps(scrub_json(raw), ensure_ascii=False), caps.text)
     return {"output_type": "display_data", "data": {"text/plain": shown}, "metadata": {}}

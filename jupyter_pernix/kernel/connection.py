@@ -16,6 +16,7 @@ from jupyter_client.session import Session
 from ..records import JSON
 from .bundles import scrub
 from .sidechannel import SideChannel
+from .widgetstate import WidgetStates
 
 _ASIDES = {
     "kernel_info_request",
@@ -26,6 +27,8 @@ _ASIDES = {
     "history_request",
 }
 """Requests that put nothing out themselves; what claims to be theirs was printed by a thread that a cell has started."""
+
+_COMMS = ("comm_open", "comm_msg", "comm_close")
 
 _YIELD_EVERY = 50
 """Messages after which other tasks get a turn."""
@@ -62,15 +65,21 @@ def _new_client(manager: KernelManager, context: zmq.asyncio.Context) -> AsyncKe
 class Connection:
     """Shell and IOPub of one kernel, and what they tell of the code that runs there for whoever."""
 
-    def __init__(self, manager: KernelManager, context: zmq.asyncio.Context) -> None:
+    def __init__(self, manager: KernelManager, context: zmq.asyncio.Context, widgets: WidgetStates) -> None:
+        self.widgets = widgets
+        self._requests: deque[str] = deque(maxlen=200)
+        """The last requests to run code."""
         self._manager, self._context = manager, context
         self._client = _new_client(manager, context)
         self._client.start_channels(stdin=True, hb=False, control=False)
         self._side: SideChannel | None = None
         self.closed = False
+        self.info: JSON = {}
+        """What the kernel said about itself when it was ready: the content of its ``kernel_info_reply``."""
         self.busy = False
         """Code runs, as far as IOPub was read."""
         self._nudges: deque[str] = deque(maxlen=200)
+        self._asides: deque[str] = deque(maxlen=200)
         self.cell: JSON | None = None
         """The header of the request to run code that the kernel took up last, whoever's it is."""
 
@@ -95,13 +104,23 @@ class Connection:
     def send_code(self, code: str, expressions: dict[str, str] | None = None, *, asks: bool = False) -> str:
         """Returns the id of the request. An error in it leaves the requests of other clients alone. The values of
         ``expressions`` after the code come with the reply. ``asks``: what asks for a line may do so, on stdin."""
-        return self._client.execute(
+        request_id = self._client.execute(
             scrub(code), user_expressions=expressions or {}, allow_stdin=asks, stop_on_error=False
         )
+        self._requests.append(request_id)
+        return request_id
 
     def send_input(self, line: str) -> None:
         """The answer to the kernel's last request for a line."""
         self._client.input(scrub(line))
+
+    def send_widget_changes(self) -> None:
+        """Tell the kernel, and by its echo every page, what ``Output`` widgets show of the code that was run from here."""
+        for comm_id, state in self.widgets.take_changes().items():
+            data: JSON = {"method": "update", "state": state, "buffer_paths": []}
+            message = self._client.session.msg("comm_msg", {"comm_id": comm_id, "data": data})
+            self._asides.append(str(message["header"]["msg_id"]))
+            self._client.shell_channel.send(message)
 
     def ask_info(self) -> str:
         """A harmless request; it also wakes a kernel whose event loop sleeps on an interrupt it has not noticed."""
@@ -156,6 +175,8 @@ class Connection:
 
     async def _first(self, channel: Channel, message_type: str) -> None:
         async for message in self.messages(channel):
+            if message.type == "kernel_info_reply":
+                self.info = message.content
             if message.type == message_type or not message_type:
                 return
 
@@ -182,11 +203,20 @@ class Connection:
         )
         if message.type in ("status", "execute_input"):
             self._notice(message, parent)
+        elif message.type in _COMMS and channel == "iopub":
+            buffers = cast(list[Any], raw.get("buffers") or [])
+            self.widgets.take(message.type, message.content, [bytes(part) for part in buffers])
+        elif message.parent_id in self._requests and self.widgets.capture(
+            message.parent_id, message.type, message.content
+        ):
+            return Message(type="captured", parent_id=message.parent_id, content={})
         return message
 
     def _is_aside(self, parent: JSON) -> bool:
         side = self._side
-        return parent.get("msg_type") in _ASIDES or (side is not None and parent.get("msg_id") in side.asked)
+        if parent.get("msg_type") in _ASIDES or parent.get("msg_id") in self._asides:
+            return True
+        return side is not None and parent.get("msg_id") in side.asked
 
     def _notice(self, message: Message, parent: JSON) -> None:
         """Whether code runs. A silent request and one in a subshell is no cell: threads do not print for it."""

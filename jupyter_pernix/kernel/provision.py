@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import anyio
 import zmq.asyncio
@@ -12,8 +12,9 @@ from jupyter_client.multikernelmanager import AsyncMultiKernelManager
 from jupyter_core.paths import jupyter_runtime_dir
 from traitlets.config import Config
 
+from ..records import JSON
 from .bundles import Caps
-from .connection import new_context
+from .connection import Connection, new_context
 from .executor import KernelExecutor, OnLate, SideFile
 from .process import KernelProcess, MultiManager
 
@@ -75,6 +76,7 @@ class Kernels:
         self._caps = caps
         self._context: zmq.asyncio.Context | None = None
         self._executors: list[KernelExecutor] = []
+        self._infos: dict[str, JSON] = {}
 
     def kernelspecs(self) -> dict[str, KernelSpec]:
         """The installed kernels by name."""
@@ -88,6 +90,15 @@ class Kernels:
             )
             for name, entry in sorted(found.items())
         }
+
+    def language_info(self, name: str) -> JSON:
+        """What the last kernel of this name said about its language, as a notebook's ``language_info``; empty when none has."""
+        return self._infos.get(name, {})
+
+    def _keep_info(self, name: str, connection: Connection) -> None:
+        info: Any = connection.info.get("language_info")
+        if isinstance(info, dict):
+            self._infos[name] = cast(JSON, info)
 
     async def start(
         self,
@@ -112,6 +123,7 @@ class Kernels:
         )
         context = self._opened()
         connection = await process.start(context)
+        self._keep_info(process.name, connection)
         executor = KernelExecutor(
             process,
             connection,
@@ -137,6 +149,7 @@ class Kernels:
         process = KernelProcess(self._manager, name="", start_deadline=self._start_deadline)
         context = self._opened()
         connection = await process.adopt(kernel_id, context)
+        self._keep_info(process.name, connection)
         executor = KernelExecutor(
             process,
             connection,

@@ -87,6 +87,14 @@ STRANGE_OUTPUTS: list[Any] = [
 ]
 
 
+@pytest.mark.parametrize("output", STRANGE_OUTPUTS)
+def test_every_output_becomes_a_valid_one(output: dict[str, Any]):
+    log = Log()
+    log.turn("t")
+    log.ran("x", output)
+    assert len(cells_of(log, "code")[0]["outputs"]) == 1
+
+
 def spoilt(value: Any, chance: random.Random) -> Any:
     if isinstance(value, dict):
         if "output_type" in value and chance.random() < 0.3:
