@@ -30,6 +30,11 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     add.add_argument("--kind", choices=get_args(EndpointKind), default="openai")
     add.add_argument("--protocol", choices=["auto", "tools", "actions", "chat"], default="auto")
     add.add_argument("--context-length", type=int)
+    add.add_argument(
+        "--vision",
+        action=argparse.BooleanOptionalAction,
+        help="show the model pictures, or none (if not given: when the endpoint says that it sees)",
+    )
     key = add.add_mutually_exclusive_group()
     key.add_argument("--api-key-env", metavar="VAR", help="take the key from this variable")
     key.add_argument("--ask-key", action="store_true", help="type the key in; it is not shown")
@@ -78,6 +83,7 @@ def add_command(options: argparse.Namespace) -> int:
                 kind=options.kind,
                 protocol=options.protocol,
                 context_length=options.context_length,
+                vision=options.vision,
             )
         )
 
@@ -129,7 +135,8 @@ def _print_one(endpoint: JSON) -> int:
     can = [one["name"] for one in endpoint["abilities"] if one["ok"]]
     length = endpoint["context_length"]
     roles = f"role {', '.join(endpoint['roles'])}" if endpoint.get("roles") else ""
-    told = [roles, f"context of {length} tokens" if length else "", ", ".join(can) and f"has {', '.join(can)}"]
+    sees = "sees pictures" if endpoint.get("vision") else ""
+    told = [roles, f"context of {length} tokens" if length else "", ", ".join(can) and f"has {', '.join(can)}", sees]
     if any(told):
         print(neutral(f"    {'; '.join(part for part in told if part)}"))
     for ability in endpoint["abilities"]:

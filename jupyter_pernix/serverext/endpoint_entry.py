@@ -46,8 +46,9 @@ def needs_probe(entry: Entry) -> bool:
 
 
 def needs_glance(entry: Entry) -> bool:
-    """Model and protocol are set, so that no probe is needed, and nobody has looked yet how much its context holds."""
-    return entry.info.status == "unknown" and not entry.info.abilities and entry.info.context_length is None
+    """Model and protocol are set, so that no probe is needed, and nobody has looked yet how much its context holds and whether it sees."""
+    unknown = entry.info.context_length is None or entry.info.vision is None
+    return entry.info.status == "unknown" and not entry.info.abilities and unknown
 
 
 def checked(entry: Entry) -> Entry:

@@ -168,6 +168,18 @@ async def test_a_limit_that_was_learnt_holds_for_the_next_turn(tmp_path: Path, m
         assert model.context_length == 8192
 
 
+async def test_an_endpoint_that_refused_pictures_is_shown_none_in_the_next_turn(
+    tmp_path: Path, modelserver: ModelServer
+) -> None:
+    told = EndpointSettings(base_url=modelserver.url, model="scripted-1", protocol="tools", vision=True)
+    found = endpoints(tmp_path, Settings(endpoints={"told": told}))
+    async with found.model("told") as model:
+        assert (model.sees, found.info("told").vision) == (True, True)
+        model.sees = False  # pyright: ignore[reportAttributeAccessIssue] - as a refusal does
+    async with found.model("told") as model:
+        assert (model.sees, found.info("told").vision) == (False, False)
+
+
 async def test_two_turns_that_need_an_unknown_endpoint_probe_it_once(tmp_path: Path, modelserver: ModelServer) -> None:
     found = endpoints(tmp_path, Settings(endpoints={"new": EndpointSettings(base_url=modelserver.url)}))
     infos: list[int] = []
