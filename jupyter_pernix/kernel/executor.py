@@ -201,6 +201,11 @@ class KernelExecutor:
         answer = await self.inspect_expression(looking.surroundings(), before=looking.before)
         return inspection.read_surroundings(answer, language=self.language, kernel_name=self.kernel_name)
 
+    def widget_state(self) -> JSON:
+        """The state of the kernel's widgets, for a notebook's metadata under ``widgetstate.WIDGET_STATE``; without models, ``state``
+        is empty. Of an attached kernel: of those that were opened since."""
+        return self._process.widgets.saved()
+
     async def attend(self) -> None:
         """Pass late outputs on while nothing runs, and notice when the process is gone or another one; for a task of the owner.
         Without it that waits for the next execution."""

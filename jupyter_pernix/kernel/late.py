@@ -61,6 +61,7 @@ class Past:
             pass
         async for message in connection.waiting("iopub"):
             self.take(message)
+        connection.send_widget_changes()
         steps: deque[Step] = deque()
         self.collect(steps)
         for step in steps:

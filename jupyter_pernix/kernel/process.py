@@ -20,6 +20,7 @@ from jupyter_core.utils import ensure_async
 
 from ..errors import KernelDied, KernelMissing, KernelStartFailed
 from .connection import Connection
+from .widgetstate import WidgetStates
 
 _LOG_TAIL = 4_000
 _LOG_LIMIT = 4_000_000
@@ -95,6 +96,8 @@ class KernelProcess:
         self._log: IO[bytes] | None = None
         """What the process writes to its own stderr."""
         self._owned = True
+        self.widgets = WidgetStates()
+        """Of all the processes: what a notebook shows outlives them."""
         self.name = name
         self.language = ""
 
@@ -151,7 +154,7 @@ class KernelProcess:
 
         :raises KernelStartFailed: if it does not answer before the start deadline, or dies
         """
-        connection = Connection(self._manager.get_kernel(self._kernel_id), context)
+        connection = Connection(self._manager.get_kernel(self._kernel_id), context, self.widgets)
         try:
             await self._wait_ready(connection, or_busy=not self._owned)
         except BaseException:

@@ -91,6 +91,7 @@ class Supervision:
                     execution.interrupter = interrupter if ending == "deadline" else "request"
                     await self._stop()
                 await self._settle()
+                self._connection.send_widget_changes()
                 reading.cancel_scope.cancel()
             if execution.ending == "stuck":
                 await when_stuck()
