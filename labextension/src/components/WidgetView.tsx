@@ -5,6 +5,7 @@ import { BudgetBars, type Used } from './BudgetBars';
 import { CallCard } from './CallCard';
 import { ContextGauge } from './ContextGauge';
 import { Foot } from './Foot';
+import { MomentContext } from './hooks';
 import { RenderersContext } from './renderers';
 import { STILL } from './still';
 import { Trace } from './Trace';
@@ -41,12 +42,14 @@ export function WidgetView(props: WidgetViewProps): React.JSX.Element {
   return (
     <Boundary>
       <RenderersContext.Provider value={STILL}>
-        <div className="jp-PernixWidget">
-          <div className="jp-PernixWidget-inner" data-kind={props.kind}>
-            <Head {...props} />
-            <Body {...props} />
+        <MomentContext.Provider value={props.takenAt === null ? null : Date.parse(props.takenAt)}>
+          <div className="jp-PernixWidget">
+            <div className="jp-PernixWidget-inner" data-kind={props.kind}>
+              <Head {...props} />
+              <Body {...props} />
+            </div>
           </div>
-        </div>
+        </MomentContext.Provider>
       </RenderersContext.Provider>
     </Boundary>
   );

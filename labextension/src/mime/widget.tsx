@@ -2,7 +2,7 @@ import { type ISessionContext, ReactWidget } from '@jupyterlab/apputils';
 import { type IRenderMimeRegistry, MimeModel } from '@jupyterlab/rendermime';
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import type { Message } from '@lumino/messaging';
-import { Signal } from '@lumino/signaling';
+import { type ISignal, Signal } from '@lumino/signaling';
 import { Panel, PanelLayout, type Widget } from '@lumino/widgets';
 import * as React from 'react';
 import { WidgetView } from '../components/WidgetView';
@@ -19,8 +19,11 @@ export interface Place {
   session: ISessionContext;
 }
 
-/** `null` if that cannot be said. */
-export type FindPlace = (renderer: Widget, modelId: string) => Place | null;
+/** Where widgets may lie. `grown`: there is a document more; an output may be drawn before its document is known. */
+export interface Places {
+  find: (renderer: Widget, modelId: string) => Place | null;
+  grown: ISignal<unknown, unknown>;
+}
 
 /** Kernels that answer, or soon will. */
 const ALIVE_STATES: ReadonlySet<string> = new Set(['starting', 'idle', 'busy', 'unknown']);
@@ -45,7 +48,7 @@ class StillPicture extends ReactWidget {
  * trusted stays a picture, since a live widget runs code that its kernel sent.
  */
 class RenderedWidget extends Panel implements IRenderMime.IRenderer {
-  constructor(private readonly _find: FindPlace) {
+  constructor(private readonly _places: Places | null) {
     super({ layout: new PanelLayout({ fitPolicy: 'set-no-constraint' }) });
     this.addClass('jp-PernixStill');
     this._live.addClass('jp-PernixStill-live');
@@ -98,9 +101,14 @@ class RenderedWidget extends Panel implements IRenderMime.IRenderer {
   }
 
   private _found(modelId: string): Place | null {
-    const place = this._find(this, modelId);
-    place?.session.kernelChanged.connect(this._onKernel, this);
-    place?.session.statusChanged.connect(this._onKernel, this);
+    const place = this._places?.find(this, modelId) ?? null;
+    if (place === null) {
+      this._places?.grown.connect(this._goLive, this);
+      return null;
+    }
+    this._places?.grown.disconnect(this._goLive, this);
+    place.session.kernelChanged.connect(this._onKernel, this);
+    place.session.statusChanged.connect(this._onKernel, this);
     return place;
   }
 
@@ -140,10 +148,11 @@ class RenderedWidget extends Panel implements IRenderMime.IRenderer {
   private _place: Place | null = null;
 }
 
-export function widgetFactory(find: FindPlace): IRenderMime.IRendererFactory {
+/** `places` `null`: there are no documents; everything stays a picture. */
+export function widgetFactory(places: Places | null): IRenderMime.IRendererFactory {
   return {
     safe: true,
     mimeTypes: [WIDGET_MIME],
-    createRenderer: () => new RenderedWidget(find)
+    createRenderer: () => new RenderedWidget(places)
   };
 }

@@ -3,7 +3,7 @@ import { CodeCell } from '@jupyterlab/cells';
 import { INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import type { JSONObject } from '@lumino/coreutils';
-import { type FindPlace, WIDGET_MIME, widgetFactory } from '../mime/widget';
+import { type Places, WIDGET_MIME, widgetFactory } from '../mime/widget';
 
 /** Before the live widgets' own renderer, which is at -10. */
 const RANK = -20;
@@ -21,6 +21,19 @@ function holds(panel: NotebookPanel, modelId: string): boolean {
   });
 }
 
+function placesIn(notebooks: INotebookTracker): Places {
+  return {
+    find: (renderer, modelId) => {
+      const panel =
+        notebooks.find(each => each.node.contains(renderer.node)) ??
+        // An output may be shown in a tab of its own.
+        notebooks.find(each => holds(each, modelId));
+      return panel ? { registry: panel.content.rendermime, session: panel.sessionContext } : null;
+    },
+    grown: notebooks.widgetAdded
+  };
+}
+
 export const widgets: JupyterFrontEndPlugin<void> = {
   id: 'jupyter_pernix:widgets',
   description: 'Shows the widgets of notebooks live, or as they were when the notebook was saved.',
@@ -28,13 +41,6 @@ export const widgets: JupyterFrontEndPlugin<void> = {
   requires: [IRenderMimeRegistry],
   optional: [INotebookTracker],
   activate: (_: JupyterFrontEnd, rendermime: IRenderMimeRegistry, notebooks: INotebookTracker | null) => {
-    const find: FindPlace = (renderer, modelId) => {
-      const panel =
-        notebooks?.find(each => each.node.contains(renderer.node)) ??
-        // An output may be shown in a tab of its own.
-        notebooks?.find(each => holds(each, modelId));
-      return panel ? { registry: panel.content.rendermime, session: panel.sessionContext } : null;
-    };
-    rendermime.addFactory(widgetFactory(find), RANK);
+    rendermime.addFactory(widgetFactory(notebooks && placesIn(notebooks)), RANK);
   }
 };

@@ -23,6 +23,15 @@ export interface WidgetModule {
 /** Milliseconds after which a kernel that has not answered a new view is said to be busy, or gone. */
 const PATIENCE = 5000;
 
+/** Tells the kernel, if it is there. */
+export function tell(model: Model, content: unknown): void {
+  try {
+    model.send(content);
+  } catch {
+    // A kernel that is gone needs to know nothing.
+  }
+}
+
 function Live(props: { kind: WidgetKind; model: Model }): React.JSX.Element {
   const { kind, model } = props;
   const [, setCount] = React.useState(0);
@@ -36,7 +45,7 @@ function Live(props: { kind: WidgetKind; model: Model }): React.JSX.Element {
     };
     model.on('change', heard);
     model.on('msg:custom', heard);
-    model.send({ ask: 'live' });
+    tell(model, { ask: 'live' });
     setCount(count => count + 1);
     return () => {
       clearTimeout(timer);
