@@ -32,6 +32,7 @@ class Instant:
     protocol: ModelProtocol = "tools"
     context_length: int | None = None
     price: Price | None = None
+    sees = False
 
     def __init__(self, steps: int) -> None:
         self._steps = steps

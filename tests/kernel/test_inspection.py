@@ -1,15 +1,17 @@
 """Looking at the variables of real Python kernels, with values that do not want to be looked at."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import anyio
 import pytest
 
 from jupyter_pernix.errors import KernelError
+from jupyter_pernix.ids import new_execution_id
 from jupyter_pernix.kernel import inspection
 from jupyter_pernix.kernel.provision import Kernels
-from jupyter_pernix.records import Column, Variable
+from jupyter_pernix.records import Column, OutputOp, Variable
 
 from .conftest import Cells, Ran, kernel_environ
 from .test_sidechannel import wait_text
@@ -211,6 +213,32 @@ async def test_a_kernel_that_runs_code_is_looked_at_and_keeps_its_figures(python
     assert ran[0].result.status == "ok"
     assert "[1] True" in ran[0].text
     assert "image/png" in ran[0].outputs[-1]["data"]
+
+
+@pytest.mark.parametrize("attended", [True, False])
+async def test_a_look_changes_nothing_of_whether_running_code_may_ask_for_a_line(python: Cells, attended: bool):
+    async def user(prompt: str, password: bool) -> str | None:
+        return "typed"
+
+    texts: list[str] = []
+    begun = anyio.Event()
+
+    async def on_output(op: OutputOp) -> None:
+        texts.append(op.text or str((op.output or {}).get("text", "")))
+        begun.set()
+
+    code = (
+        "stop = False\nprint('begun', flush=True)\nimport time\nwhile not stop: time.sleep(0.01)\n"
+        "try: print(input('? '))\nexcept Exception as exc: print(type(exc).__name__)"
+    )
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            run = partial(python.executor.execute, code, execution_id=new_execution_id(), on_output=on_output)
+            tasks.start_soon(partial(run, ask_input=user if attended else None))
+            await begun.wait()
+            assert (await python.executor.variables(["stop"])).busy
+            await python.executor.inspect_expression("(globals().update(stop=True), '{}')[1]")
+    assert ("typed" in "".join(texts), "StdinNotImplementedError" in "".join(texts)) == (attended, not attended)
 
 
 async def test_the_surroundings_are_told_without_importing_anything(python: Cells, tmp_path: Path):
