@@ -85,7 +85,7 @@ def surroundings_text(around: Surroundings, space: Path) -> str:
     program = _relative(around.interpreter, space)
     packages = ", ".join(f"{name} {version}" for name, version in around.packages.items())
     return (
-        f"(The kernel is {around.kernel_name}: {around.language} {around.version}{f' ({program})' if program else ''}"
+        f"(The kernel is {around.kernel_name}: {f'{around.language} {around.version}'.strip()}{f' ({program})' if program else ''}"
         f"{f', working in {folder}' if folder else ''}."
         f"{f' Installed are, among others: {packages}.' if packages else ''})"
     )

@@ -196,7 +196,9 @@ class KernelExecutor:
         )
 
     async def surroundings(self) -> Surroundings:
-        """As ``ports.Executor.surroundings``."""
+        """As ``ports.Executor.surroundings``; of a kernel that cannot be looked into only the language."""
+        if not inspection.is_known(self.language):
+            return Surroundings(self.kernel_name, self.language, "", "", "", {})
         looking = inspection.of(self.language)
         answer = await self.inspect_expression(looking.surroundings(), before=looking.before)
         return inspection.read_surroundings(answer, language=self.language, kernel_name=self.kernel_name)

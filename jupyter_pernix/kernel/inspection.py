@@ -75,9 +75,13 @@ class Inspection:
     before: str
 
 
+def is_known(language: str) -> bool:
+    return language.lower() == "python"
+
+
 def of(language: str) -> Inspection:
     """:raises KernelError: if kernels of this language cannot be looked into"""
-    if language != "python":
+    if not is_known(language):
         raise KernelError(f"variables of a kernel for {language} cannot be looked at; run code that shows them")
     return Inspection(variables=variables_expression, surroundings=surroundings_expression, before=SHIELD)
 

@@ -11,6 +11,7 @@ from jupyter_pernix.errors import KernelError
 from jupyter_pernix.ids import new_execution_id
 from jupyter_pernix.kernel import inspection
 from jupyter_pernix.kernel.provision import Kernels
+from jupyter_pernix.ports import Surroundings
 from jupyter_pernix.records import Column, OutputOp, Variable
 
 from .conftest import Cells, Ran, kernel_environ
@@ -255,6 +256,7 @@ async def test_another_language_says_that_it_cannot_be_looked_at(kernels: Kernel
     executor = await kernels.start(bash_spec, tmp_path, kernel_environ())
     with pytest.raises(KernelError, match="bash"):
         await executor.variables()
+    assert await executor.surroundings() == Surroundings("bash", "bash", "", "", "", {})
 
 
 def test_an_answer_that_is_none_is_refused():
