@@ -5,6 +5,7 @@ still comes of it afterwards in ``late.py``. Here: one execution after the other
 """
 
 import contextlib
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 
 import anyio
@@ -22,7 +23,10 @@ from .late import OnLate, Past
 from .outputs import OutputFold
 from .process import KernelProcess
 from .supervision import Supervision
+from .survivors import sentence
 from .telling import DELIVERY, SideFile, Telling
+
+log = logging.getLogger(__name__)
 
 __all__ = ["FRESH", "KernelExecutor", "OnLate", "OnRestart", "SideFile"]
 
@@ -68,7 +72,11 @@ class KernelExecutor:
         self._lock = anyio.Lock()
         self._past = Past(on_late)
         self._news = ""
-        self._loss_told = False
+        self._generation = 0
+        """Counts the processes."""
+        self._told_loss_of = -1
+        self.survivors: list[str] = []
+        """Processes that outlive the kernel, known once it was shut down."""
         self._running: Execution | None = None
         self._asks = False
         """The code that runs may ask for lines."""
@@ -231,6 +239,9 @@ class KernelExecutor:
         with anyio.move_on_after(15, shield=True):
             self._disconnect()
             await self._process.shutdown(now=busy)
+            self.survivors = await self._process.survivors()
+        if self.survivors:
+            log.warning("kernel %r was shut down. %s", self.kernel_name, sentence(self.survivors))
 
     # ---- the kernel -----------------------------------------------------------------------------------------------------
 
@@ -245,16 +256,15 @@ class KernelExecutor:
         await self._notice_loss()
         alive, same = await self._process.is_alive(), self._process.identity == self._identity
         how = "" if alive else f" The one before: it {await self._process.exit_sentence()}."
-        await self._renew(start=not alive or same)
         self._news = ""
-        return FRESH + how
+        return await self._renew(start=not alive or same, how=how)
 
     async def _is_the_same(self) -> bool:
         """The process that has the variables runs."""
         return await self._process.is_alive() and self._process.identity == self._identity
 
-    async def _renew(self, *, start: bool) -> None:
-        """Connect to a process that is not the one before; ``start`` it unless somebody else did."""
+    async def _renew(self, *, start: bool, how: str = "") -> str:
+        """Connect to a process that is not the one before; ``start`` it unless somebody else did. What has to be said about that."""
         self._disconnect()
         if start and self._place == "own":
             self._connection = await self._process.restart(self._context)
@@ -264,22 +274,26 @@ class KernelExecutor:
                     await anyio.sleep(_POLL)
             self._connection = await self._process.connect(self._context)
         self._identity = self._process.identity
-        self._loss_told = False
+        self._generation += 1
+        return f"{FRESH}{how} {sentence(await self._process.survivors())}".strip()
 
     async def _notice_loss(self) -> None:
         """Tell when the process that had the variables is gone, or another one has taken its place."""
-        if self._loss_told:
+        if self._told_loss_of >= self._generation:
             return
         if not await self._process.is_alive():
             await self._tell_loss(f"The kernel died: it {await self._process.exit_sentence()}.")
         elif self._process.identity != self._identity:
             await self._tell_loss("The kernel was restarted.")
 
-    async def _tell_loss(self, sentence: str) -> None:
-        if not self._loss_told:
-            self._loss_told = True
+    async def _tell_loss(self, why: str, lost: int | None = None) -> None:
+        """``lost``: which process, if it is not the last one."""
+        lost = self._generation if lost is None else lost
+        if self._told_loss_of < lost:
+            self._told_loss_of = lost
             if self.on_restart is not None:
-                await self.on_restart(f"{sentence} {GONE}")
+                left = sentence(await self._process.survivors())
+                await self.on_restart(f"{why} {GONE} {left}".strip())
 
     def _connected(self) -> Connection:
         assert self._connection is not None
@@ -334,10 +348,10 @@ class KernelExecutor:
         """End the process that cannot be interrupted, and have the next execution know."""
         if self._place != "own":
             return
-        await self._tell_loss("The kernel was restarted, because code in it did not heed interrupts.")
+        lost = self._generation
         with contextlib.suppress(KernelError):  # the next execution tries again, and tells
-            await self._renew(start=True)
-            self._news = FRESH
+            self._news = await self._renew(start=True)
+        await self._tell_loss("The kernel was restarted, because code in it did not heed interrupts.", lost)
 
     def _place_of(self) -> Callable[[str], str] | None:
         side_file = self._side_file

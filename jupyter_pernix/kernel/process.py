@@ -8,10 +8,13 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Protocol, cast
+from uuid import uuid4
 
 import anyio
+import anyio.to_thread
 import zmq.asyncio
 from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
 from jupyter_client.manager import KernelManager
@@ -20,6 +23,7 @@ from jupyter_core.utils import ensure_async
 
 from ..errors import KernelDied, KernelMissing, KernelStartFailed
 from .connection import Connection
+from .survivors import MARK, survivors
 from .widgetstate import WidgetStates
 
 _LOG_TAIL = 4_000
@@ -92,6 +96,7 @@ class KernelProcess:
         self._manager = manager
         self._kernel_id = ""
         self._cwd, self._env = cwd, env
+        self._mark = uuid4().hex
         self._start_deadline = start_deadline
         self._log: IO[bytes] | None = None
         """What the process writes to its own stderr."""
@@ -116,7 +121,7 @@ class KernelProcess:
         if self._cwd is not None:
             options["cwd"] = str(self._cwd)
         if self._env is not None:
-            options["env"] = dict(self._env)
+            options["env"] = {**self._env, MARK: self._mark}
         specs = self._manager.kernel_spec_manager
         assert specs is not None
         try:
@@ -191,6 +196,13 @@ class KernelProcess:
         """How the process ended, as ``explain_exit``."""
         provisioner = self._provisioner()
         return explain_exit(await provisioner.poll() if provisioner is not None else None)
+
+    async def survivors(self) -> list[str]:
+        """Processes that a kernel of ours started and that are not below the one that runs now, as ``survivors.survivors``."""
+        if not self._owned or self._env is None:
+            return []
+        kernel = self.identity if await self.is_alive() else None
+        return await anyio.to_thread.run_sync(partial(survivors, self._mark, kernel=kernel))
 
     async def interrupt(self) -> None:
         with contextlib.suppress(RuntimeError, OSError):  # it has just died; whoever watches it will say so
