@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 import anyio
 
 from ..errors import KernelError, NotebookRefused
-from ..events import ExecutionOutput, KernelRestarted
+from ..events import ExecutionOutput, KernelRestarted, ProblemNoticed
 from ..ids import ExecutionId
 from ..ports import Executor
 from ..records import OutputOp, Place
@@ -16,11 +16,21 @@ from .notebooks.attachment import Attachment
 from .session_log import SessionLog, turn_of_execution
 
 
+_MOST_SURVIVORS = 10
+
+
 @runtime_checkable
 class TellsOfRestarts(Protocol):
     """An executor that tells as soon as the variables of its kernel are gone, and why."""
 
     on_restart: Callable[[str], Awaitable[None]] | None
+
+
+@runtime_checkable
+class NamesSurvivors(Protocol):
+    """An executor that knows, once it is closed, which processes outlive its kernel."""
+
+    survivors: list[str]
 
 
 class SessionKernel:
@@ -96,8 +106,13 @@ class SessionKernel:
 
     async def _let_go(self) -> None:
         executor, self._executor = self._executor, None
-        if executor is not None:
-            await executor.aclose()
+        if executor is None:
+            return
+        await executor.aclose()
+        if isinstance(executor, NamesSurvivors) and executor.survivors:
+            left = ", ".join(executor.survivors[:_MOST_SURVIVORS])
+            text = f"The kernel was shut down. Processes that its code started still run: {left}."
+            await self._log.append(ProblemNoticed(session_id=self._log.session_id, turn_id=None, text=text))
 
     def side_file(self, name: str) -> tuple[Path, str]:
         return self._log.around.side_files.new(self._log.session_id, name)
