@@ -21,6 +21,7 @@ def say(text: str) -> dict[str, Any]:
 
 def script(model: ModelServer, *turns: dict[str, Any]) -> None:
     """What the model does next, from its next answer on."""
+    model.ctl("reset", {})
     model.ctl("script", {"turns": list(turns), "advance": "counter", "on_end": "last"})
 
 
@@ -39,7 +40,7 @@ def submit(lab: Lab, path: str, text: str = "Go on") -> str:
     """Send a message to the session of the notebook, beside any page; the id of the session."""
     client = lab.client()
     session = next(one for one in client.sessions() if one["notebook"] == path)
-    client.request("POST", f"sessions/{session['session_id']}/turns", {"text": text})
+    client.request("POST", f"/sessions/{session['session_id']}/turns", {"text": text})
     return session["session_id"]
 
 

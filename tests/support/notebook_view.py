@@ -54,6 +54,12 @@ class NotebookView:
     def wait_kernel(self) -> None:
         self.page.wait_for_function(KERNEL_READY, arg=self.path)
 
+    def wait_kernel_known(self) -> None:
+        """Until the page has found the kernel again, busy or not."""
+        self.page.wait_for_function(
+            f"path => {{ {_FIND} return !!panel?.context.sessionContext.session?.kernel; }}", arg=self.path
+        )
+
     @property
     def sources(self) -> dict[str, str]:
         """The cells' sources by id, in their order."""
@@ -82,6 +88,25 @@ class NotebookView:
             timeout=timeout,
         )
 
+    def wait_source(self, cell_id: str, source: str) -> None:
+        self._wait_cell(cell_id, "cell?.sharedModel.getSource() === wanted", source)
+
+    def wait_idle(self, cell_id: str) -> None:
+        """Until no star stands before the cell."""
+        self._wait_cell(cell_id, "cell?.executionState === wanted", "idle")
+
+    def running(self, cell_id: str) -> bool:
+        return self._evaluate(
+            "[...panel.context.model.cells].find(cell => cell.id === args[0]).executionState === 'running'", cell_id
+        )
+
+    def _wait_cell(self, cell_id: str, condition: str, wanted: str) -> None:
+        self.page.wait_for_function(
+            f"""([path, id, wanted]) => {{ {_FIND} const cell = [...panel.context.model.cells].find(cell => cell.id === id);
+              return {condition}; }}""",
+            arg=[self.path, cell_id, wanted],
+        )
+
     def cell(self, cell_id: str) -> Locator:
         """The cell on the screen; its notebook has to be in front."""
         number = list(self.sources).index(cell_id)
@@ -94,6 +119,19 @@ class NotebookView:
             cell_id,
             source,
         )
+
+    def close(self) -> None:
+        """Close its tab, which must ask nothing."""
+        self._evaluate("panel.close() ?? panel.isDisposed")
+        self.page.wait_for_function(f"path => {{ {_FIND} return panel === undefined; }}", arg=self.path)
+
+    def rename(self, path: str) -> None:
+        """As the file browser does."""
+        self.page.evaluate(
+            "([old, fresh]) => window.jupyterapp.serviceManager.contents.rename(old, fresh).then(() => true)",
+            [self.path, path],
+        )
+        self.path = path
 
     def save(self) -> None:
         self._evaluate("panel.context.save()")

@@ -173,3 +173,15 @@ test('a file that cannot be written leaves the change in the page, unsaved', asy
   expect(answers[1]?.refused).toBe('disk full');
   warn.mockRestore();
 });
+
+test('outputs that are shown already are written to the file', async () => {
+  const { bridge, notebook, answers } = setUp();
+  await bridge.take(request({ op: 'outputs', cell_id: 'c1' }));
+  expect([notebook.saved, answers]).toEqual([['x = 1'], [{ request_id: 'req_1', dirty: false }]]);
+});
+
+test('a cell that begins to run leaves the file alone', async () => {
+  const { bridge, notebook } = setUp();
+  await bridge.take(request({ op: 'run', cell_id: 'c1' }));
+  expect(notebook.saved).toEqual([]);
+});

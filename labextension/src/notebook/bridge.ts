@@ -83,7 +83,8 @@ export class Bridge<N extends BridgeNotebook> {
       await this._inTime(notebook.settle(), deadline);
       clean = !notebook.dirty;
       takeBack = this._do(notebook, request, answer);
-      if (request.op === 'save' || (clean && notebook.dirty)) {
+      // Outputs that the page shows already are not in the file yet.
+      if (request.op === 'save' || (clean && (notebook.dirty || request.op === 'outputs'))) {
         await this._save(notebook, request, deadline);
       }
       answer.dirty = notebook.dirty;
