@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
-from ...records import JSON
+from ...records import JSON, Picture
 from .action_prompt import (
     action_text,
     example_messages,
@@ -20,7 +20,7 @@ from .action_prompt import (
 )
 from .arguments import Unreadable, read_objects
 from .calls import as_object, new_wire_id
-from .conversation import Conversation
+from .conversation import PICTURE_BYTES, Conversation, content_parts
 from .history import MISSING_RESULT
 from .parts import ToolSpec
 
@@ -31,10 +31,15 @@ _encode = msgspec.json.Encoder().encode
 
 
 class ActionHistory:
-    """``encoded`` is the messages as JSON, without the enclosing brackets. ``longest_result``: characters of a result that are shown."""
+    """``encoded`` is the messages as JSON, without the enclosing brackets. ``longest_result``: characters of a result that are shown.
+    ``sees``: pictures are shown too."""
 
-    def __init__(self, tools: tuple[ToolSpec, ...], *, longest_result: int) -> None:
+    def __init__(self, tools: tuple[ToolSpec, ...], *, longest_result: int, sees: bool = False) -> None:
         self.encoded = bytearray()
+        self.has_pictures = False
+        self._sees = sees
+        self._beyond = 0
+        """Bytes of the pictures that are more than they count for."""
         self.sent = 0
         """How many bytes of it the last request had."""
         self.stumbled = False
@@ -49,7 +54,8 @@ class ActionHistory:
 
     @property
     def size(self) -> int:
-        return len(self.encoded)
+        """Bytes; each picture counts ``PICTURE_BYTES``."""
+        return len(self.encoded) - self._beyond
 
     @property
     def repeated(self) -> str:
@@ -59,8 +65,8 @@ class ActionHistory:
 
     def extend(self, conversation: Conversation) -> None:
         """Take what has been said since the last time."""
-        for message in conversation.messages[self._seen :]:
-            self._take(message)
+        for at, message in enumerate(conversation.messages[self._seen :], self._seen):
+            self._take(message, conversation.shown.get(at, ()) if self._sees else ())
         self._seen = len(conversation.messages)
 
     def with_choice(self, tool: ToolSpec, arguments: JSON) -> bytes:
@@ -73,12 +79,12 @@ class ActionHistory:
 
     # ---- taking messages ------------------------------------------------------------------------------------------------
 
-    def _take(self, message: JSON) -> None:
+    def _take(self, message: JSON, pictures: Sequence[Picture]) -> None:
         role, content = message.get("role"), _plain(message.get("content"))
         if role == "tool":
             name, arguments = self._pending.pop(str(message.get("tool_call_id")), ("", {}))
             if name:
-                self._add_action(name, arguments, content)
+                self._add_action(name, arguments, content, pictures)
             return
         for name, arguments in self._pending.values():
             self._add_action(name, arguments, MISSING_RESULT)
@@ -90,7 +96,7 @@ class ActionHistory:
             self._add_all(example_messages(self._tools))
         else:
             self._request = request_of(content) or self._request
-            self._add("user", content)
+            self._add("user", content, pictures)
 
     def _take_assistant(self, message: JSON, content: str) -> None:
         calls = cast(list[Any], message.get("tool_calls") or [])
@@ -106,7 +112,7 @@ class ActionHistory:
             spoken = exchange(finish, {}, content, request=self._request) if finish else [("assistant", content)]
             self._add_all(spoken)
 
-    def _add_action(self, name: str, arguments: JSON, result: str) -> None:
+    def _add_action(self, name: str, arguments: JSON, result: str, pictures: Sequence[Picture] = ()) -> None:
         tool = next((tool for tool in self._tools if tool.name == name), None)
         text_field = tool.text_field if tool else None
         if tool is not None and text_field is not None and text_field in arguments:
@@ -118,12 +124,17 @@ class ActionHistory:
         known = len(result) > _SHORT_RESULT and result in self._results
         shown = SAME_RESULT if known else shown_result(name, result, limit=self._longest_result)
         self._results.add(result)
-        self._add("user", f"Result of {name}:\n{shown}")
+        self._add("user", f"Result of {name}:\n{shown}", pictures)
 
-    def _add(self, role: str, content: str) -> None:
+    def _add(self, role: str, content: str, pictures: Sequence[Picture] = ()) -> None:
         if self.encoded:
             self.encoded += b","
-        self.encoded += _encode({"role": role, "content": content})
+        message = _encode({"role": role, "content": content_parts(content, pictures) if pictures else content})
+        if pictures:
+            self.has_pictures = True
+            plain = len(_encode({"role": role, "content": content}))
+            self._beyond += len(message) - plain - PICTURE_BYTES * len(pictures)
+        self.encoded += message
 
     def _add_all(self, messages: Sequence[tuple[str, str]]) -> None:
         for role, content in messages:

@@ -32,6 +32,7 @@ from .client import Endpoint
 from .constraint import constraint_fields
 from .conversation import Conversation
 from .parts import CallPart, ModelCall, Part, Reply, RequestSize, TextPart, ThoughtPart, ToolSpec
+from .sight import is_about_pictures, without_pictures
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +49,6 @@ class ActionModel:
     """Implements ``parts.Model``: each answer is one call of one of the tools, or for ``finish`` the text of the answer."""
 
     protocol: Literal["actions"] = "actions"
-    sees = False
 
     def __init__(
         self,
@@ -60,7 +60,9 @@ class ActionModel:
         price: Price | None = None,
         options: JSON | None = None,
         constraint: Constraint = "response_format",
+        sees: bool = False,
     ) -> None:
+        self.sees = sees
         self.endpoint = endpoint_name
         self.name = name
         self.context_length = context_length
@@ -86,7 +88,8 @@ class ActionModel:
     def size(self, conversation: Conversation) -> RequestSize:
         prompt = self._prompts.get(conversation)
         if prompt is None:
-            return RequestSize(prompt_bytes=conversation.text_size, prefix_bytes=0)
+            size = conversation.size if self.sees else conversation.text_size
+            return RequestSize(prompt_bytes=size, prefix_bytes=0)
         prompt.extend(conversation)
         return RequestSize(prompt_bytes=prompt.size, prefix_bytes=min(prompt.sent, prompt.size))
 
@@ -103,11 +106,18 @@ class ActionModel:
         prompt = self._prompts.get(conversation)
         if prompt is None:
             prompt = self._prompts[conversation] = ActionHistory(
-                self._tools, longest_result=_longest_result(self.context_length)
+                self._tools, longest_result=_longest_result(self.context_length), sees=self.sees
             )
         prompt.extend(conversation)
-        async with aclosing(self._answer(prompt, session_id)) as parts:
-            yield parts
+        try:
+            async with aclosing(self._answer(prompt, session_id)) as parts:
+                yield parts
+        except EndpointFailed as exc:
+            if prompt.has_pictures and self.sees and is_about_pictures(exc):
+                self.sees = False
+                self._prompts.clear()
+                without_pictures(exc)
+            raise
 
     # ---- one answer -----------------------------------------------------------------------------------------------------
 

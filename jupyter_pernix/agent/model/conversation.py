@@ -32,6 +32,8 @@ class Conversation:
         """The form with pictures, once there are any."""
         self.pictures = 0
         """How many a model that sees is shown."""
+        self.shown: dict[int, tuple[Picture, ...]] = {}
+        """Those that are shown with a message, by its place. Read only."""
         self.append({"role": "system", "content": system})
 
     @property
@@ -57,6 +59,8 @@ class Conversation:
         if self._seeing is not None:
             shown = pictures[: max(0, MOST_PICTURES - self.pictures)]
             self.pictures += len(shown)
+            if shown:
+                self.shown[len(self._messages)] = tuple(shown)
             for one in _seen(message, shown, more=len(shown) < len(pictures)):
                 _put(self._seeing, one)
         _put(self._encoded, message)
@@ -85,13 +89,14 @@ def _seen(message: JSON, pictures: Sequence[Picture], *, more: bool) -> Iterable
         yield message
     elif message["role"] == "user":
         text = f"{message['content']}\n\n{note}" if note else str(message["content"])
-        yield {"role": "user", "content": _parts(text, pictures)}
+        yield {"role": "user", "content": content_parts(text, pictures)}
     else:
         yield message
         text = f"{BEHIND_RESULTS} {note}".rstrip() if pictures else note
-        yield {"role": "user", "content": _parts(text, pictures) if pictures else text}
+        yield {"role": "user", "content": content_parts(text, pictures) if pictures else text}
 
 
-def _parts(text: str, pictures: Sequence[Picture]) -> list[JSON]:
+def content_parts(text: str, pictures: Sequence[Picture]) -> list[JSON]:
+    """The content of a user's message with pictures, as OpenAI has it."""
     urls = (f"data:{picture.mime};base64,{picture.data}" for picture in pictures)
     return [{"type": "text", "text": text}, *({"type": "image_url", "image_url": {"url": url}} for url in urls)]

@@ -52,6 +52,7 @@ def connect(
             price=price,
             options=fields,
             constraint=info.constraint or "response_format",
+            sees=info.vision is True,
         )
     return ChatModel(
         endpoint,

@@ -1,16 +1,21 @@
 """Which endpoints see pictures, found out by what their servers say of themselves."""
 
+import json
 from typing import Any
 
 import pytest
-from agent.model.fakeserver import FakeServer, Route, as_json
+from agent.model.fakeserver import Answer, FakeServer, Route, as_json
+from agent.model.test_actions import Scripted, ask, conversation, only, serve
 from agent.model.test_endpoints import MODELS, chat, models
 
+from jupyter_pernix.agent.model.actions import ActionModel
+from jupyter_pernix.agent.model.client import Endpoint
+from jupyter_pernix.agent.model.conversation import PICTURE_BYTES, Conversation
 from jupyter_pernix.agent.model.endpoints import connect, glance, probe
 from jupyter_pernix.agent.model.sight import is_about_pictures, listed_sight
 from jupyter_pernix.config import EndpointSettings
 from jupyter_pernix.errors import EndpointFailed
-from jupyter_pernix.records import EndpointKind
+from jupyter_pernix.records import EndpointKind, Picture
 
 OTHER: Route = as_json(MODELS)
 
@@ -98,3 +103,52 @@ async def test_a_probe_tells_and_the_model_that_is_made_of_it_sees(told: bool | 
 )
 def test_a_refusal_is_about_pictures_by_its_words(message: str, status: int, about: bool) -> None:
     assert is_about_pictures(EndpointFailed(message, status=status)) is about
+
+
+# ---- a model that is driven by actions --------------------------------------------------------------------------------------
+
+PICTURE = Picture(mime="image/png", data="iVBORw0KGgo=" * 1_000)
+
+
+def looked() -> Conversation:
+    """A conversation in which code has shown a picture."""
+    made = conversation()
+    function = {"name": "run_code", "arguments": '{"code": "plot()"}'}
+    made.append({"role": "assistant", "tool_calls": [{"id": "1", "type": "function", "function": function}]})
+    made.append({"role": "tool", "tool_call_id": "1", "content": "ok [1]"}, [PICTURE])
+    return made
+
+
+async def test_a_model_that_acts_is_shown_the_picture_with_the_result() -> None:
+    with serve(Scripted(['{"action": "read_file", "path": "a.txt"}'])).running() as server:
+        model = ActionModel(Endpoint(server.url), name="m", endpoint_name="e", sees=True)
+        await ask(server, looked(), model)
+    last = server.requests[0]["messages"][-1]
+    assert last["content"][0] == {"type": "text", "text": "Result of run_code:\nok [1]"}
+    assert last["content"][1]["image_url"]["url"] == f"data:image/png;base64,{PICTURE.data}"
+
+
+async def test_a_picture_counts_for_a_model_that_acts_as_a_flat_number() -> None:
+    sizes: list[int] = []
+    for sees in (True, False):
+        with serve(Scripted(['{"action": "read_file", "path": "a.txt"}'])).running() as server:
+            model, messages = ActionModel(Endpoint(server.url), name="m", endpoint_name="e", sees=sees), looked()
+            await ask(server, messages, model)
+            sizes.append(model.size(messages).prompt_bytes)
+    assert sizes[0] - sizes[1] == PICTURE_BYTES
+
+
+async def test_a_model_that_acts_goes_on_without_pictures_when_they_are_refused() -> None:
+    scripted = Scripted(['{"action": "read_file", "path": "a.txt"}'])
+
+    def answer(body: dict[str, Any]) -> Answer:
+        refused = as_json({"error": {"message": "image input is not supported"}}, 500)
+        return refused(body) if "image_url" in json.dumps(body["messages"]) else scripted(body)
+
+    with serve(answer).running() as server:
+        model, messages = ActionModel(Endpoint(server.url), name="m", endpoint_name="e", sees=True), looked()
+        with pytest.raises(EndpointFailed, match="shown no pictures") as refused:
+            await ask(server, messages, model)
+        assert (refused.value.kind, refused.value.retryable, model.sees) == ("bad_pictures", True, False)
+        _, reply = await ask(server, messages, model)
+    assert only(reply).name == "read_file"
