@@ -33,7 +33,17 @@ STDLIB = set(sys.stdlib_module_names)
 THIRD_PARTY: dict[str, set[str]] = {
     "vocabulary": {"msgspec"},
     "agent": {"msgspec", "anyio", "httpx", "openai", "jsonschema"},
-    "kernel": {"msgspec", "anyio", "jupyter_client", "jupyter_core", "nbformat", "papermill", "traitlets", "zmq"},
+    "kernel": {
+        "msgspec",
+        "anyio",
+        "mistune",
+        "jupyter_client",
+        "jupyter_core",
+        "nbformat",
+        "papermill",
+        "traitlets",
+        "zmq",
+    },
     "kernel.outputs": {"msgspec"},
     "client": {"jupyter_core"},
     "kernel.ipython": {"IPython", "msgspec", "pandas", "traitlets"},

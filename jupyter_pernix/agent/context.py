@@ -177,6 +177,8 @@ class Transcript:
         """Endpoint, model and size of the last request of this conversation; ``None`` before the first, and after a rewrite."""
         self._groups: list[Group] = []
         self._submitted: dict[TurnId, str] = {}
+        self._early: dict[TurnId, list[TurnContextAdded]] = {}
+        """What was told with a message whose turn has not begun."""
         self._open: TurnId | None = None
         self._request: _Request | None = None
         self._step = _Step()
@@ -207,6 +209,8 @@ class Transcript:
                 self._request.asides += _aside(event)
             case TurnContextAdded() if event.turn_id == self._open:
                 self._take_context(event)
+            case TurnContextAdded():
+                self._early.setdefault(event.turn_id, []).append(event)
             case StepStarted() if event.purpose == "act":
                 self.flush()
                 self._step_id = event.step_id
@@ -261,6 +265,8 @@ class Transcript:
             if corrections
             else [],
         )
+        for early in self._early.pop(event.turn_id, ()):
+            self._take_context(early)
 
     def _take_context(self, event: TurnContextAdded) -> None:
         """What comes after the first step stands behind what is said next."""

@@ -25,9 +25,15 @@ def write_notebook(path: Path, notebook: JSON) -> None:
 
     :raises OSError: if the file cannot be written; what stood there still does
     """
-    body = msgspec.json.format(_encode({**notebook, "cells": [_lined(cell) for cell in notebook["cells"]]}), indent=1)
+    body = notebook_bytes(notebook)
     path.parent.mkdir(parents=True, exist_ok=True)
-    _replace(path, body + b"\n")
+    replace_file(path, body)
+
+
+def notebook_bytes(notebook: JSON) -> bytes:
+    """What ``write_notebook`` writes."""
+    lined = {**notebook, "cells": [_lined(cell) for cell in notebook["cells"]]}
+    return msgspec.json.format(_encode(lined), indent=1) + b"\n"
 
 
 def _lined(cell: JSON) -> JSON:
@@ -52,7 +58,11 @@ def _lined_value(mime: str, value: Any) -> Any:
     return value.splitlines(True) if has_lines else value
 
 
-def _replace(path: Path, body: bytes) -> None:
+def replace_file(path: Path, body: bytes) -> None:
+    """Write ``body`` to ``path``, whose folder exists, at once or not at all; the mode of an existing file is kept. Blocks.
+
+    :raises OSError: if it cannot be written; what stood there still does
+    """
     temporary = path.with_name(f".{path.name[:200]}.{secrets.token_hex(4)}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:

@@ -80,6 +80,10 @@ class Endpoints:
     def all(self) -> list[EndpointInfo]:
         return [self.info(name) for name in self._entries]
 
+    def keys(self) -> set[str]:
+        """The keys of all endpoints, so that they can be kept out of what is written down."""
+        return {key for entry in self._entries.values() if (key := entry.settings.key(self._environ))}
+
     def info(self, name: str) -> EndpointInfo:
         """:raises NotFound: if there is no such endpoint"""
         return replace(self._entry(name).info, default=name == self.default, roles=self._roles(name))

@@ -71,6 +71,10 @@ class LazyKernels:
         """What is installed under this name (blocking); ``None`` also while no kernel has been wanted."""
         return self._kernels.kernelspecs().get(name) if self._kernels is not None else None
 
+    def language_info(self, name: str) -> dict[str, Any]:
+        """What the last kernel of this name said about its language; empty when there was none."""
+        return self._kernels.language_info(name) if self._kernels is not None else {}
+
     async def names(self) -> set[str]:
         """Installed kernelspecs."""
         return set(await anyio.to_thread.run_sync((await self._load()).kernelspecs))

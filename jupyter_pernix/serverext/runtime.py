@@ -24,6 +24,7 @@ from .bus import Bus
 from .endpoints import Endpoints
 from .incell import InCellExecutions
 from .kernels import LazyKernels
+from .known_secrets import from_environment
 from .local import Local
 from .notebooks.hub import JupyterServer, NotebookHub
 from .notebooks.mirroring import Mirroring
@@ -77,6 +78,7 @@ class Runtime:
     endpoints: Endpoints
     kernels: LazyKernels
     notebooks: NotebookHub
+    records: RunNotebooks
     local: Local
     devices: Devices
 
@@ -149,6 +151,9 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
             kernels=kernels,
             root=root,
         )
+        records = RunNotebooks(
+            kernels, lambda: {*endpoints.keys(), options.token, *from_environment(os.environ)} - {""}
+        )
         turns = AgentTurns(store=store, endpoints=endpoints, settings=settings)
         around = Surroundings(
             store=store,
@@ -162,7 +167,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
             title=turns.title,
             warm=None if options.carry else warm_up,
             instructions_folder=options.config_folder,
-            write_record=RunNotebooks(kernels).write,
+            write_record=records.write,
             tasks=tasks,
             notebooks=notebooks,
         )
@@ -174,6 +179,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
         _write_server_file(data_folder / "server.json", options, root)
         stack.callback((data_folder / "server.json").unlink, missing_ok=True)
         start_guarded(tasks, sessions.write_records, interrupted)
+        start_guarded(tasks, mirroring.run)
         start_guarded(tasks, mirroring.after_start)
         start_guarded(tasks, Reaper(around, lambda: sessions.live).run)
         if settings.discover and endpoints.never_looked:
@@ -194,6 +200,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
                 local=local,
                 notebooks=notebooks,
                 devices=devices,
+                records=records,
             )
         finally:
             around.stopping = True

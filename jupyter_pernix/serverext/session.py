@@ -27,6 +27,7 @@ from . import naming
 from .background import start_guarded
 from .going_on import request_to_go_on
 from .host import Ending, Host, Parts, QueuedTurn, Workers
+from .imports import first_context
 from .inputs import Inputs, OpenInputs
 from .live_turn import LiveTurn, end_turn
 from .notebooks.attachment import Attachment
@@ -147,11 +148,19 @@ class Session:
                 budget=wanted.budget,
             )
             async with self.around.naming:
-                stored = await self.log.append(submitted, *self._first_title(wanted.text))
+                stored = await self.log.append(
+                    submitted, *self._first_title(wanted.text), *self._first_context(turn_id)
+                )
             self._ends[turn_id] = anyio.Event()
             self._queue.append(QueuedTurn(turn_id=turn_id, can_ask=wanted.can_ask))
             self._start()
             return TurnAccepted(turn_id=turn_id, seq=stored[0].seq)
+
+    def _first_context(self, turn_id: TurnId) -> list[Event]:
+        """What a session that was begun from a record tells the model with its first turn."""
+        if self.log.summary.turns:
+            return []
+        return first_context(self.around.side_files, self.session_id, turn_id)
 
     def _first_title(self, text: str) -> list[Event]:
         summary = self.log.summary

@@ -27,6 +27,7 @@ from ...records import (
     OutputsPosted,
     PageAnswer,
     PageState,
+    RecordImport,
     SessionCreate,
     SessionPatch,
     SessionSummary,
@@ -67,6 +68,7 @@ from .notebooks import (
     SessionNotebookHandler,
     TurnChangesHandler,
 )
+from .records import ExportHandler, ImportHandler
 from .sessions import (
     CancelHandler,
     CompactHandler,
@@ -404,7 +406,32 @@ ROUTES: tuple[Route, ...] = (
     Route(
         path="/sessions/{session_id}/variables/{name}",
         handler=VariableHandler,
-        verbs={"get": Verb(says="One variable of the session's kernel, with its first rows or values.", gives=Variable)},
+        verbs={
+            "get": Verb(says="One variable of the session's kernel, with its first rows or values.", gives=Variable)
+        },
+    ),
+    Route(
+        path="/sessions/{session_id}/export",
+        handler=ExportHandler,
+        verbs={
+            "get": Verb(
+                says="The session as a file, without the secrets in it; equal logs give equal files.",
+                media="application/octet-stream",
+                query={"format": "ipynb (default), html, md, or json"},
+            )
+        },
+    ),
+    Route(
+        path="/records/import",
+        handler=ImportHandler,
+        verbs={
+            "post": Verb(
+                says="Begin a session that goes on from a run notebook of another machine; none of its code is run.",
+                status=201,
+                takes=RecordImport,
+                gives=SessionSummary,
+            )
+        },
     ),
 )
 
