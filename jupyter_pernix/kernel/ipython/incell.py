@@ -20,6 +20,7 @@ from IPython.core.displaypub import DisplayPublisher
 
 from ...client import JSON, Client
 from ...errors import RequestFailed, ServerAway
+from .untouched import untouched
 
 _SEND_SECONDS = 0.2
 _GONE = (404, 409)
@@ -85,7 +86,7 @@ class InCell:
 
     def _result(self, code: str, sender: "_Sender") -> JSON:
         count = self._shell.execution_count
-        with _captured(self._shell, code, sender):
+        with untouched(self._shell), _captured(self._shell, code, sender):
             error = _run(self._shell, code)
         result: JSON = {"status": "ok", "execution_count": count, "ename": "", "evalue": "", "detail": ""}
         if isinstance(error, KeyboardInterrupt):
@@ -280,8 +281,10 @@ class _Sender:
         self._thread.start()
 
     def add(self, kind: str, content: JSON) -> None:
-        if threading.current_thread() is not self._thread:
-            with self._lock:
+        if threading.current_thread() is self._thread:
+            return
+        with self._lock:
+            if not self._ended.is_set():  # what a thread, or a logger that kept our stream, says later is only shown
                 self._fold.add(kind, content)
 
     def finish_outputs(self) -> None:

@@ -178,3 +178,22 @@ def test_outputs_that_the_server_refuses_are_said_to_be_missing(incell: InCell, 
     server.refuses = True
     result = incell.run("exe_1", "print('x')")
     assert (result["status"], result["detail"]) == ("ok", "not all outputs could be stored: too large")
+
+
+def test_what_is_said_after_the_end_is_shown_and_not_recorded(incell: InCell, server: Recorder):
+    with capture_output() as shown:
+        incell.run("exe_1", "import sys\nkept = sys.stdout\nprint('in time')")
+        incell._shell.user_ns["kept"].write("too late")
+    assert shown.stdout == "in time\ntoo late"
+    assert server.outputs == [{"output_type": "stream", "name": "stdout", "text": "in time\n"}]
+
+
+def test_nothing_ends_the_kernel_or_counts_as_a_cell_of_the_users(
+    shell: InteractiveShell, incell: InCell, server: Recorder
+):
+    shell.user_ns["_"], count = "mine", shell.execution_count
+    result = incell.run(
+        "exe_1", "for _ in range(3): pass\nget_ipython().run_cell('1', store_history=True)\nget_ipython().ask_exit()"
+    )
+    assert (result["ename"], shell.user_ns["_"], shell.execution_count) == ("RuntimeError", "mine", count)
+    assert "run_cell" not in shell.__dict__ and "ask_exit" not in shell.__dict__
