@@ -27,7 +27,7 @@ from ..events import (
 from ..ids import TurnId
 from ..ports import Executor, TurnHost
 from ..records import ContextItem, Mention, Picture
-from .describing import cell_text, surroundings_text, variable_text, variables_text
+from .describing import cell_text, counted, surroundings_text, variable_text, variables_text
 from .tools.pictures import MOST_PICTURES, pictures_of
 from .wellformed import wellformed
 
@@ -166,7 +166,7 @@ class _Gathering:
         found, path = await executor.variables(), self._told.attached
         where = f"(You are attached to the notebook {path}: run_code runs in its kernel, which"
         if found.total:
-            text = f"{where} holds {found.total:,} variables:\n{variables_text(found, limit=INVENTORY_LIMIT)})"
+            text = f"{where} holds {counted(found)}:\n{variables_text(found, limit=INVENTORY_LIMIT)})"
         else:
             text = f"{where} holds no variables.)"
         self._add("inventory", path, text)

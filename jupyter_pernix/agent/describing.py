@@ -52,6 +52,10 @@ def variables_text(found: Variables, *, limit: int) -> str:
     return "\n".join([*lines, f"({more:,} more)"] if more > 0 else lines)
 
 
+def counted(found: Variables) -> str:
+    return f"{found.total:,} variable{'s' if found.total != 1 else ''}"
+
+
 def _facts(variable: Variable) -> str:
     facts: list[str] = []
     if variable.shape is not None:

@@ -6,7 +6,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from ...errors import KernelError, ToolFailed
-from ..describing import variable_text, variables_text
+from ..describing import counted, variable_text, variables_text
 from ..policy.broker import Targets
 from .base import RESULT_LIMIT, Arguments, Tool, ToolContext, ToolResult
 
@@ -32,7 +32,7 @@ async def _inspect(context: ToolContext, args: InspectVariables) -> ToolResult:
         if not found.total:
             return ToolResult(text=f"The kernel {found.kernel_name} has no variables{running}.")
         text = variables_text(found, limit=RESULT_LIMIT - 200)
-        return ToolResult(text=f"{found.total:,} variables in the kernel {found.kernel_name}{running}:\n{text}")
+        return ToolResult(text=f"{counted(found)} in the kernel {found.kernel_name}{running}:\n{text}")
     there = {variable.name for variable in found.variables}
     texts = [variable_text(variable) for variable in found.variables]
     texts += [f"{name}: there is no such variable" for name in args.names if name not in there]
