@@ -4,10 +4,13 @@ What is saved is what was read with one thing changed: the file's hash is compar
 that another program writes between the two is not overwritten.
 """
 
+import base64
 import json
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
+import anyio.to_thread
 from jupyter_core.utils import ensure_async
 from tornado.web import HTTPError
 
@@ -17,7 +20,7 @@ from ...ids import ExecutionId
 from ...records import JSON, CellChange, CellSnapshot, NotebookOwner
 from .nbcells import change_cells, set_outputs, snapshot
 from .owners import Held, Outputs
-from .reading import Loaded, load
+from .reading import Loaded, load, strictly
 from .trust import only_safe
 
 
@@ -26,6 +29,7 @@ class _Read:
     """``state``: what tells whether the file was changed since."""
 
     loaded: Loaded
+    content: bytes
     state: str
 
 
@@ -80,7 +84,9 @@ class FileOwner:
     async def _read_to_change(self) -> _Read:
         """What is trusted now is marked before anything is changed, and signed again by saving."""
         read = await self._read()
-        self._contents.mark_trusted_cells(read.loaded.notebook, self._path)
+        strict = await anyio.to_thread.run_sync(strictly, read.content)
+        # the notary's database knows one thread
+        read.loaded.mark(trusted=strict is not None and self._contents.notary.check_signature(strict))
         return read
 
     async def _read(self) -> _Read:
@@ -88,12 +94,13 @@ class FileOwner:
             model = await self._get(content=True)
         except HTTPError as exc:
             raise self._refused(exc) from exc
-        loaded = load(str(model["content"]), name=self._path)
-        return _Read(loaded=loaded, state=_state(model))
+        content = base64.b64decode(str(model["content"]))
+        loaded = await anyio.to_thread.run_sync(partial(load, content, name=self._path))
+        return _Read(loaded=loaded, content=content, state=_state(model))
 
     async def _get(self, *, content: bool) -> JSON:
-        # As text: reading as a notebook may move a damaged file out of the way, and repairs in silence.
-        wanted: JSON = {"type": "file", "format": "text", "content": content}
+        # As bytes: reading as a notebook may move a damaged file out of the way, and repairs in silence.
+        wanted: JSON = {"type": "file", "format": "base64", "content": content}
         try:
             found: Any = await ensure_async(self._contents.get(self._path, **wanted, require_hash=True))
         except TypeError:  # a contents manager that knows no hashes

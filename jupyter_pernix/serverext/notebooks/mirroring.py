@@ -40,6 +40,9 @@ class Mirroring:
         self._ended: set[ExecutionId] = set()
         """Executions of cells that were begun in this process, and have ended."""
         self._waiting: set[ExecutionId] = set()
+        self._wanted: dict[ExecutionId, SessionId] = {}
+        self._paths: set[str] = set()
+        self._wake: anyio.Event | None = None
         self._putting = anyio.Lock()
         hub.pages.on_change = self.owner_changed
 
@@ -59,10 +62,28 @@ class Mirroring:
                 case _:
                     pass
 
+    async def run(self) -> None:
+        """Does what ``saw`` and the pages give cause to, until it is cancelled."""
+        while True:
+            self._wake = anyio.Event()
+            paths, self._paths = self._paths, set()
+            for path in paths:
+                start_guarded(self._around.tasks, self.settle, path)
+            wanted, self._wanted = self._wanted, {}
+            for execution_id, session_id in wanted.items():
+                start_guarded(self._around.tasks, self._later, session_id, execution_id)
+            await self._wake.wait()
+
     def _put_later(self, session_id: SessionId, execution_id: ExecutionId) -> None:
         if execution_id not in self._waiting:
             self._waiting.add(execution_id)
-            start_guarded(self._around.tasks, self._later, session_id, execution_id)
+            self._wanted[execution_id] = session_id
+            self._stir()
+
+    def _stir(self) -> None:
+        # what is committed is told outside of any task, where none can be started
+        if self._wake is not None:
+            self._wake.set()
 
     async def _later(self, session_id: SessionId, execution_id: ExecutionId) -> None:
         await self._around.clock.sleep(LATER_SECONDS)
@@ -78,8 +99,8 @@ class Mirroring:
     # ---- what is owed ---------------------------------------------------------------------------------------------------
 
     def owner_changed(self, paths: set[str]) -> None:
-        for path in paths:
-            start_guarded(self._around.tasks, self.settle, path)
+        self._paths |= paths
+        self._stir()
 
     async def settle(self, path: str) -> None:
         """Put what is owed to the notebook, as far as its owner takes it."""

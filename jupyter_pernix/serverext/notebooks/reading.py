@@ -1,4 +1,4 @@
-"""The text of a notebook file → its cells, as far as they can be told; loaded when the first file is read."""
+"""The bytes of a notebook file → its cells, as the tolerant reader finds them; loaded when the first file is read."""
 
 import hashlib
 from collections import Counter
@@ -12,9 +12,9 @@ from .nbcells import joined
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """``notebook`` is nbformat's own kind of dict, format 4.5, to be changed in place."""
+    """``notebook`` is nbformat 4.5, to be changed in place; it holds what was mended as it was read."""
 
-    notebook: Any
+    notebook: JSON
 
     @property
     def cells(self) -> list[JSON]:
@@ -33,29 +33,47 @@ class Loaded:
         spec: Any = self.notebook.get("metadata", {}).get("kernelspec") or {}
         return str(spec.get("name") or "")
 
+    def mark(self, *, trusted: bool) -> None:
+        """Mark its cells as a page has them whose outputs are shown as they are, or not."""
+        for cell in self.cells:
+            if cell["cell_type"] == "code":
+                cell["metadata"]["trusted"] = trusted
 
-def load(text: str, *, name: str) -> Loaded:
-    """:raises NotebookRefused: if it is no notebook, with the reason"""
+
+def load(content: bytes, *, name: str) -> Loaded:
+    """Blocks.
+
+    :raises NotebookRefused: if it is no notebook, with the reason
+    """
+    # Imported here: the start of the server does not need it.
+    from ...kernel.reading import read_notebook
+
+    reading = read_notebook(content, name=name)
+    if reading.notebook is None:
+        raise NotebookRefused(f"the notebook {name!r} cannot be read: {' '.join(reading.sentences)}".rstrip("."))
+    loaded = Loaded(notebook=reading.notebook | {"nbformat_minor": 5})
+    if reading.origin is not None and not reading.origin.own_ids:
+        name_cells(loaded.cells)
+    return loaded
+
+
+def strictly(content: bytes) -> Any:
+    """The notebook as nbformat reads it, which is what is signed; ``None`` if that refuses it. Blocks."""
     # Imported here: the start of the server does not need it.
     import nbformat
 
-    faults: dict[str, Any] = {}
     try:
-        notebook: Any = nbformat.reads(text, as_version=4, capture_validation_error=faults)
-    except Exception as exc:  # nbformat lets through whatever odd data makes fail
-        raise NotebookRefused(f"the notebook {name!r} is damaged: {exc}") from exc
-    name_cells(cast(list[JSON], notebook["cells"]))
-    notebook["nbformat_minor"] = max(5, int(notebook.get("nbformat_minor", 5)))
-    return Loaded(notebook=notebook)
+        return nbformat.reads(content.decode(), as_version=4, capture_validation_error={})
+    except Exception:  # whatever odd data makes nbformat fail: what only the tolerant reader reads was never signed
+        return None
 
 
 def name_cells(cells: list[JSON]) -> None:
-    """Give each cell without an id one that is made of its content, so that reading again gives the same, and a cell that was changed
-    meanwhile is not found by it. Of equal cells, each is told by its number among how many."""
-    nameless = [cell for cell in cells if not cell.get("id")]
-    keys = [f"{cell.get('cell_type')}\n{joined(cell.get('source'))}" for cell in nameless]
+    """Give each cell an id that is made of its content, so that reading again gives the same, and a cell that was changed meanwhile is
+    not found by it. Of equal cells, each is told by its number among how many."""
+    keys = [f"{cell.get('cell_type')}\n{joined(cell.get('source'))}" for cell in cells]
     totals, seen = Counter(keys), Counter[str]()
-    for cell, key in zip(nameless, keys, strict=True):
+    for cell, key in zip(cells, keys, strict=True):
         seen[key] += 1
         which = f"{seen[key]}/{totals[key]}\n{key}".encode("utf-8", "surrogatepass")
-        cell["id"] = hashlib.sha256(which).hexdigest()[:8]
+        cell["id"] = hashlib.sha256(which).hexdigest()[:12]
