@@ -27,6 +27,9 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     run.add_argument("--endpoint", metavar="URL|NAME", help="an OpenAI-compatible address, or a known endpoint")
     run.add_argument("--model", default="", help="model at that address (default: the first it lists)")
     run.add_argument("--api-key-env", metavar="VAR", help="variable that holds the key for that address")
+    run.add_argument(
+        "--notebook", type=Path, metavar="PATH", help="attach a new session to this notebook: code runs in its kernel"
+    )
     run.add_argument("--kernel", default="", metavar="NAME", help="kernelspec for a new session")
     run.add_argument("--title", default="", help="title for a new session")
     limits = run.add_argument_group("limits of this turn, before those in the settings")
@@ -124,6 +127,7 @@ def _follow(
 
 
 def _created(client: Client, options: argparse.Namespace, endpoint: str | None, space_root: str) -> JSON:
+    notebook = {"notebook": _notebook(options, space_root)} if options.notebook is not None else {}
     return client.create_session(
         title=options.title,
         space_root=space_root,
@@ -131,12 +135,25 @@ def _created(client: Client, options: argparse.Namespace, endpoint: str | None, 
         endpoint=endpoint,
         kernel_name=options.kernel,
         origin="cli",
+        **notebook,
     )
 
 
+def _notebook(options: argparse.Namespace, space_root: str) -> str:
+    """The notebook relative to the server's root, as ``space_root`` is."""
+    space = (options.space or Path()).resolve()
+    path = Path(options.notebook).resolve()
+    if not path.is_relative_to(space):
+        raise UsageError(
+            f"{str(options.notebook)!r} is not in {space}, the folder that the session works in; see --space"
+        )
+    below = path.relative_to(space).as_posix()
+    return f"{space_root}/{below}" if space_root else below
+
+
 def _continued(client: Client, options: argparse.Namespace, endpoint: str | None) -> tuple[JSON, int]:
-    if options.space is not None or options.kernel or options.title:
-        raise UsageError("--space, --kernel and --title are for new sessions; this one has them already")
+    if options.space is not None or options.kernel or options.title or options.notebook is not None:
+        raise UsageError("--space, --notebook, --kernel and --title are for new sessions; this one has them already")
     session = client.session(options.session)
     after = int(session["last_seq"])
     changes = {"mode": options.mode, "endpoint": endpoint}
