@@ -9,13 +9,15 @@ import { WidgetView } from '../components/WidgetView';
 import { type Still, stillFrom } from './still';
 
 export const WIDGET_MIME = 'application/vnd.pernix.widget+json';
-const LIVE_MIME = 'application/vnd.jupyter.widget-view+json';
+export const LIVE_MIME = 'application/vnd.jupyter.widget-view+json';
 /** What the widget's own module writes on its element, see `widgets/src/mount.tsx`. */
 const ALIVE = '[data-pernix]';
 
 /** The document in which a widget lies: its renderers, and the session of its kernel. */
 export interface Place {
   registry: IRenderMimeRegistry;
+  /** Whether live widgets can be drawn there by now. */
+  isReady: () => boolean;
   session: ISessionContext;
 }
 
@@ -57,6 +59,7 @@ class RenderedWidget extends Panel implements IRenderMime.IRenderer {
     this.addWidget(this._live);
     this._watch = new MutationObserver(() => this._tell());
     this._watch.observe(this._live.node, { childList: true, subtree: true });
+    _places?.grown.connect(this._onGrown, this);
   }
 
   override dispose(): void {
@@ -89,7 +92,7 @@ class RenderedWidget extends Panel implements IRenderMime.IRenderer {
       return;
     }
     this._place ??= this._found(this._wanted.modelId);
-    if (this._place?.registry.getFactory(LIVE_MIME) === undefined || !this._hasKernel(this._place.session)) {
+    if (this._place === null || !this._place.isReady() || !this._hasKernel(this._place.session)) {
       return;
     }
     const renderer = this._place.registry.createRenderer(LIVE_MIME);
@@ -102,13 +105,8 @@ class RenderedWidget extends Panel implements IRenderMime.IRenderer {
 
   private _found(modelId: string): Place | null {
     const place = this._places?.find(this, modelId) ?? null;
-    if (place === null) {
-      this._places?.grown.connect(this._goLive, this);
-      return null;
-    }
-    this._places?.grown.disconnect(this._goLive, this);
-    place.session.kernelChanged.connect(this._onKernel, this);
-    place.session.statusChanged.connect(this._onKernel, this);
+    place?.session.kernelChanged.connect(this._onKernel, this);
+    place?.session.statusChanged.connect(this._onKernel, this);
     return place;
   }
 
@@ -117,6 +115,15 @@ class RenderedWidget extends Panel implements IRenderMime.IRenderer {
     const kernel = session.session?.kernel ?? null;
     const known = this._wanted?.kernelId ?? '';
     return kernel !== null && ALIVE_STATES.has(kernel.status) && (known === '' || known === kernel.id);
+  }
+
+  private _onGrown(): void {
+    // Whoever else hears of a new document prepares it first.
+    queueMicrotask(() => {
+      if (!this.isDisposed && this.isAttached) {
+        this._goLive();
+      }
+    });
   }
 
   private _onKernel(session: ISessionContext): void {

@@ -3,7 +3,7 @@ import { CodeCell } from '@jupyterlab/cells';
 import { INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import type { JSONObject } from '@lumino/coreutils';
-import { type Places, WIDGET_MIME, widgetFactory } from '../mime/widget';
+import { LIVE_MIME, type Places, WIDGET_MIME, widgetFactory } from '../mime/widget';
 
 /** Before the live widgets' own renderer, which is at -10. */
 const RANK = -20;
@@ -21,14 +21,23 @@ function holds(panel: NotebookPanel, modelId: string): boolean {
   });
 }
 
-function placesIn(notebooks: INotebookTracker): Places {
+function placesIn(notebooks: INotebookTracker, base: IRenderMimeRegistry): Places {
   return {
     find: (renderer, modelId) => {
       const panel =
         notebooks.find(each => each.node.contains(renderer.node)) ??
         // An output may be shown in a tab of its own.
         notebooks.find(each => holds(each, modelId));
-      return panel ? { registry: panel.content.rendermime, session: panel.sessionContext } : null;
+      if (panel === undefined) {
+        return null;
+      }
+      const registry = panel.content.rendermime;
+      return {
+        registry,
+        session: panel.sessionContext,
+        // All documents begin with a renderer that waits for a manager of widgets, and get one of their own with theirs.
+        isReady: () => registry.getFactory(LIVE_MIME) !== base.getFactory(LIVE_MIME)
+      };
     },
     grown: notebooks.widgetAdded
   };
@@ -41,6 +50,6 @@ export const widgets: JupyterFrontEndPlugin<void> = {
   requires: [IRenderMimeRegistry],
   optional: [INotebookTracker],
   activate: (_: JupyterFrontEnd, rendermime: IRenderMimeRegistry, notebooks: INotebookTracker | null) => {
-    rendermime.addFactory(widgetFactory(notebooks && placesIn(notebooks)), RANK);
+    rendermime.addFactory(widgetFactory(notebooks && placesIn(notebooks, rendermime)), RANK);
   }
 };
