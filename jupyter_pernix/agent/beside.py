@@ -164,11 +164,10 @@ class _Gathering:
 
     async def _inventory(self, executor: Executor) -> None:
         found, path = await executor.variables(), self._told.attached
-        where = f"(You are attached to the notebook {path}: run_code runs in its kernel, which"
-        if found.total:
-            text = f"{where} holds {counted(found)}:\n{variables_text(found, limit=INVENTORY_LIMIT)})"
-        else:
-            text = f"{where} holds no variables.)"
+        listed = (
+            f"{counted(found)}:\n{variables_text(found, limit=INVENTORY_LIMIT)}" if found.total else "no variables."
+        )
+        text = f"(You are attached to the notebook {path}: run_code runs in its kernel, which holds {listed})"
         self._add("inventory", path, text)
 
     async def _variables(self, executor: Executor, pointed: list[str], names: list[str]) -> None:
