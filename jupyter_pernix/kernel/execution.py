@@ -172,6 +172,8 @@ class Execution:
                 return self.ending_sentence
             case "error" if (self._reply or {}).get("status") == "ok":
                 return "The kernel reports success, but the last thing it shows is an error."
+            case "ok" if self.interrupter == "request":
+                return "It was asked to stop, and ended as if it had not been."
             case "ok" if self.fold.error is not None:
                 return f"The code went on after it had shown an error ({self.fold.error['ename']})."
             case _:

@@ -279,7 +279,7 @@ class KernelExecutor:
 
     async def _notice_loss(self) -> None:
         """Tell when the process that had the variables is gone, or another one has taken its place."""
-        if self._told_loss_of >= self._generation:
+        if self._told_loss_of >= self._generation or self._closed:
             return
         if not await self._process.is_alive():
             await self._tell_loss(f"The kernel died: it {await self._process.exit_sentence()}.")

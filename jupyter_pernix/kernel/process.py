@@ -105,6 +105,7 @@ class KernelProcess:
         """Of all the processes: what a notebook shows outlives them."""
         self.name = name
         self.language = ""
+        self.was_shut_down = False
 
     @property
     def kernel_id(self) -> str:
@@ -210,6 +211,7 @@ class KernelProcess:
 
     async def shutdown(self, *, now: bool) -> None:
         """End a process of ours; let go of another's."""
+        self.was_shut_down = True
         if self._owned and self._kernel_id and self._kernel_id in self._manager:
             await ensure_async(self._manager.shutdown_kernel(self._kernel_id, now=now))
         self._close_log()

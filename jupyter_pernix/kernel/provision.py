@@ -1,5 +1,6 @@
 """Find, start and attach to kernels through a Jupyter multi-kernel manager."""
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +8,8 @@ from typing import Any, cast
 
 import anyio
 import zmq.asyncio
-from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+from jupyter_client.manager import KernelManager
 from jupyter_client.multikernelmanager import AsyncMultiKernelManager
 from jupyter_core.paths import jupyter_runtime_dir
 from traitlets.config import Config
@@ -18,6 +20,7 @@ from .connection import Connection, new_context
 from .executor import KernelExecutor, OnLate, SideFile
 from .process import KernelProcess, MultiManager
 
+_UNIX_SOCKETS = ("ipykernel", "bash_kernel")
 _UNIX_PATH_LIMIT = 107
 _KERNEL_FILE_LENGTH = 50
 
@@ -31,12 +34,24 @@ class KernelSpec:
     language: str
 
 
+class _OwnManager(AsyncMultiKernelManager):
+    """Kernels that are not ipykernel's may not know how to bind Unix sockets; they get ports of loopback, as usual."""
+
+    def pre_start_kernel(self, kernel_name: str | None, kwargs: dict[str, Any]) -> tuple[KernelManager, str, str]:
+        manager, name, kernel_id = super().pre_start_kernel(kernel_name, kwargs)
+        with contextlib.suppress(NoSuchKernel):  # starting it says so
+            argv: list[str] = manager.kernel_spec.argv if manager.kernel_spec is not None else []
+            if not any(word in part for part in argv for word in _UNIX_SOCKETS):
+                manager.transport = "tcp"
+        return manager, name, kernel_id
+
+
 def own_manager() -> AsyncMultiKernelManager:
-    """A multi-kernel manager for kernels that nobody but us uses: over Unix sockets, without open ports, where paths allow."""
+    """A multi-kernel manager for kernels that nobody but us uses: over Unix sockets, without open ports, where kernel and paths allow."""
     folder = Path(jupyter_runtime_dir()).absolute()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     # The sockets lie beside the connection file, whose folder must be absolute: a kernel works in another folder than we do.
-    manager = AsyncMultiKernelManager(connection_dir=str(folder), kernel_spec_manager=KernelSpecManager())
+    manager = _OwnManager(connection_dir=str(folder), kernel_spec_manager=KernelSpecManager())
     if len(str(folder)) + _KERNEL_FILE_LENGTH <= _UNIX_PATH_LIMIT:
         manager.update_config(Config({"KernelManager": {"transport": "ipc"}}))
     return manager

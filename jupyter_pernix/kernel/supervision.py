@@ -182,6 +182,9 @@ class Supervision:
             await anyio.sleep(_POLL)
 
     async def _tell_of_death(self) -> None:
+        if self._process.was_shut_down:
+            self._execution.end("dead", "The kernel was shut down while the code ran.")
+            return
         how = await self._process.exit_sentence()
         tail = self._process.log_tail()
         wrote = f" It wrote: {tail[-1000:]}" if tail else ""

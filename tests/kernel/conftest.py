@@ -16,6 +16,7 @@ from jupyter_pernix.fold import apply_output
 from jupyter_pernix.ids import ExecutionId, new_execution_id
 from jupyter_pernix.kernel.executor import KernelExecutor
 from jupyter_pernix.kernel.provision import Kernels, own_manager
+from jupyter_pernix.ports import AskInput
 from jupyter_pernix.records import ExecutionResult, OutputOp
 
 
@@ -60,7 +61,14 @@ class Cells:
         self._saw = saw
         executor.on_late = self._late
 
-    async def __call__(self, code: str, *, deadline: float | None = None, into: list[Ran] | None = None) -> Ran:
+    async def __call__(
+        self,
+        code: str,
+        *,
+        deadline: float | None = None,
+        into: list[Ran] | None = None,
+        ask_input: AskInput | None = None,
+    ) -> Ran:
         ran = Ran(new_execution_id())
         self.ran[ran.execution_id] = ran
         if into is not None:
@@ -73,7 +81,7 @@ class Cells:
                 await self._saw()
 
         ran._result = await self.executor.execute(
-            code, execution_id=ran.execution_id, on_output=on_output, deadline=deadline
+            code, execution_id=ran.execution_id, on_output=on_output, deadline=deadline, ask_input=ask_input
         )
         return ran
 
