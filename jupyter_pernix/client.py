@@ -72,6 +72,14 @@ class Client:
         :raises ServerRefused: if the token is not accepted
         :raises RequestFailed: if the answer is an error
         """
+        data = self._exchange(method, path, body, timeout)
+        return json.loads(data) if data else None
+
+    def download(self, path: str, *, timeout: float = _REQUEST_TIMEOUT) -> bytes:
+        """What ``path`` gives, as it is; errors as in ``request``."""
+        return self._exchange("GET", path, None, timeout)
+
+    def _exchange(self, method: str, path: str, body: Any, timeout: float) -> bytes:
         connection = self._connect(timeout)
         try:
             response = self._send(connection, method, path, body)
@@ -82,7 +90,7 @@ class Client:
             connection.close()
         if response.status >= 300:
             raise _failure(response.status, data, f"{method} {path}")
-        return json.loads(data) if data else None
+        return data
 
     def _connect(self, timeout: float) -> http.client.HTTPConnection:
         if not self._secure:
@@ -138,6 +146,16 @@ class Client:
     def session(self, session_id: str) -> JSON:
         """The whole folded session."""
         return self.request("GET", f"/sessions/{quote(session_id, safe='')}")
+
+    def export(self, session_id: str, form: str) -> bytes:
+        """The session as a file: ``ipynb``, ``html``, ``md`` or ``json``."""
+        return self.download(
+            f"/sessions/{quote(session_id, safe='')}/export?format={quote(form, safe='')}", timeout=300
+        )
+
+    def import_record(self, path: str) -> JSON:
+        """A new session that goes on from the run notebook at ``path``, relative to the server's root: its summary."""
+        return self.request("POST", "/records/import", {"path": path})
 
     def change_session(self, session_id: str, **fields: Any) -> JSON:
         return self.request("PATCH", f"/sessions/{quote(session_id, safe='')}", fields)

@@ -7,6 +7,7 @@ from ..client import JSON, Client
 from ..livetext import neutral, state_word
 from .connection import connected
 from .follow import Follow
+from .records import begin_from, known_here, record_of
 from .screen import compaction_line
 from .sessions import full_id
 
@@ -19,7 +20,8 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         ("compact", "make a session's conversation shorter for the model", compact_command),
     ):
         parser = commands.add_parser(name, help=says)
-        parser.add_argument("session", metavar="SESSION", help="its id, or the beginning of its id")
+        record = ", or its run notebook" if name == "resume" else ""
+        parser.add_argument("session", metavar="SESSION", help=f"its id, or the beginning of its id{record}")
         if name == "resume":
             parser.add_argument(
                 "--json", action="store_true", dest="as_json", help="print the stored events, one a line"
@@ -45,8 +47,11 @@ def stop_command(options: argparse.Namespace) -> int:
 
 def resume_command(options: argparse.Namespace) -> int:
     can_ask = not options.as_json and sys.stdin.isatty() and sys.stderr.isatty()
-    with connected() as (client, _):
-        session_id = _id(client, options.session)
+    record = record_of(options.session)
+    with connected(record.path.parent if record is not None else None) as (client, _):
+        if record is not None and not known_here(client, record):
+            return begin_from(client, record, as_json=options.as_json)
+        session_id = record.session_id if record is not None else _id(client, options.session)
         after = int(client.session(session_id)["last_seq"])
         turn = client.resume(session_id)
         follow = Follow(client, session_id, turn["turn_id"], after, as_json=options.as_json, can_ask=can_ask)

@@ -150,6 +150,7 @@ class _Notebook:
             "session_id": view.session_id,
             "title": view.title,
             "space_root": view.space_root,
+            "record_path": view.record_path,
             "last_seq": view.last_seq,
             "created_at": time_of(view.created_at),
             "turns": [turn_metadata(turn) for turn in view.turns],
