@@ -237,6 +237,15 @@ export const NOTEBOOK = {
   none: 'Open a notebook first; the session works in the one that was used last.'
 } as const;
 
+/** What an empty session is told to be; `notebook`: the one that it is attached to, or ''. */
+export function beginningWords(notebook: string): string {
+  const where =
+    notebook === ''
+      ? 'It reads, edits and runs in this folder, in a kernel of its own.'
+      : `It works in ${baseName(notebook)} and its kernel: it reads, edits and runs cells there.`;
+  return `Say what should be done. ${where}`;
+}
+
 /** The buttons on a piece of code. */
 export const CODE = {
   copy: 'Copy code',

@@ -1,4 +1,13 @@
-import type { CallView, CellChangeView, CellSnapshot, FileChange, ToolKind } from '../api/types.gen';
+import type {
+  CallView,
+  CellChangeView,
+  CellSnapshot,
+  FileChange,
+  TerminalCode,
+  ToolKind,
+  WorkerView
+} from '../api/types.gen';
+import { CODES as ENDINGS } from '../components/words';
 import { list, number, object, oneOf, text, textOrNull } from './fields';
 
 const KINDS: readonly ToolKind[] = [
@@ -21,6 +30,7 @@ const STATUSES: readonly CallView['status'][] = [
   'unknown'
 ];
 
+const CODES = Object.keys(ENDINGS) as TerminalCode[];
 const CHANGES: readonly CellChangeView['status'][] = ['requested', 'made', 'refused', 'kept', 'undone'];
 const OPS: readonly CellChangeView['change']['op'][] = ['insert', 'edit', 'delete', 'move'];
 const TYPES: readonly CellSnapshot['cell_type'][] = ['code', 'markdown', 'raw'];
@@ -71,6 +81,20 @@ function cellChange(value: unknown): CellChangeView {
   };
 }
 
+function worker(value: unknown): WorkerView | null {
+  const view = object(value);
+  if (text(view.worker_id) === '') {
+    return null;
+  }
+  return {
+    worker_id: text(view.worker_id),
+    title: text(view.title),
+    code: CODES.find(code => code === view.code) ?? null,
+    answer: text(view.answer),
+    spent: { rounds: 0, tokens: 0, cost: null, changed_lines: 0 }
+  };
+}
+
 /** A call as a run notebook keeps it. Anybody may have written the notebook, so every field is looked at. */
 export function callFrom(data: unknown): CallView {
   const call = object(data);
@@ -94,7 +118,7 @@ export function callFrom(data: unknown): CallView {
     result: text(call.result),
     side_file: '',
     duration: typeof call.duration === 'number' ? call.duration : null,
-    worker: null,
+    worker: worker(call.worker),
     cells: list(call.cells).map(cellChange),
     pictures: []
   };

@@ -1,4 +1,4 @@
-import { guard, linkedFile, withoutDiagrams } from './guard';
+import { guard, keepWebLinks, linkedFile, withoutDiagrams } from './guard';
 
 it('images from elsewhere become words, embedded ones stay', () => {
   expect(guard('<img src="https://canary.invalid/x.png" alt="a chart">')).toBe(
@@ -60,4 +60,14 @@ it('diagrams are text', () => {
     'a\n```text\ngraph\n```\n~~~ text \nb\n~~~'
   );
   expect(withoutDiagrams('```mermaidx')).toBe('```mermaidx');
+});
+
+it('printed addresses of the web are links, others are text', () => {
+  const host = document.createElement('pre');
+  host.innerHTML =
+    'see <a href="https://a.b">https://a.b</a>, <a href="data:text/html,x">data:text/html,x</a>, ' +
+    '<a href="ms-settings://x">ms-settings://x</a>, <a data-path="/etc">/etc</a>';
+  keepWebLinks(host);
+  expect(host.querySelectorAll('a')).toHaveLength(1);
+  expect(host.textContent).toBe('see https://a.b, data:text/html,x, ms-settings://x, /etc');
 });

@@ -123,6 +123,15 @@ function blockedImage(image: Element): Element {
   return note;
 }
 
+/** Printed text is searched for links of any scheme; those that lead elsewhere than to the web become text again. */
+export function keepWebLinks(host: Element): void {
+  host.querySelectorAll('a').forEach(anchor => {
+    if (!/^https?:/i.test(anchor.getAttribute('href') ?? '')) {
+      anchor.replaceWith(...anchor.childNodes);
+    }
+  });
+}
+
 /** Diagrams are drawn by a library that could load images; they are shown as text. */
 export function withoutDiagrams(markdown: string): string {
   return markdown.replace(/(`{3,}|~{3,})([^\S\n]*)mermaid(?=[^\S\n]*$)/gim, '$1$2text');

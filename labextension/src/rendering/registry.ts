@@ -1,13 +1,17 @@
 import {
+  errorRendererFactory,
   imageRendererFactory,
   type IRenderMimeRegistry,
+  RenderedError,
   RenderedImage,
+  RenderedText,
   RenderMimeRegistry,
-  standardRendererFactories
+  standardRendererFactories,
+  textRendererFactory
 } from '@jupyterlab/rendermime';
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import { pictureWords } from '../components/words';
-import { guard, withoutDiagrams } from './guard';
+import { guard, keepWebLinks, withoutDiagrams } from './guard';
 
 /** JupyterLab's sanitiser, and after it our guard. */
 class GuardedSanitizer implements IRenderMime.ISanitizer {
@@ -33,10 +37,26 @@ class NamedImage extends RenderedImage {
   }
 }
 
-const namedImages: IRenderMime.IRendererFactory = {
-  ...imageRendererFactory,
-  createRenderer: options => new NamedImage(options)
-};
+class WebLinkedText extends RenderedText {
+  override async render(model: IRenderMime.IMimeModel): Promise<void> {
+    await super.render(model);
+    keepWebLinks(this.node);
+  }
+}
+
+class WebLinkedError extends RenderedError {
+  override async render(model: IRenderMime.IMimeModel): Promise<void> {
+    await super.render(model);
+    keepWebLinks(this.node);
+  }
+}
+
+/** What is drawn otherwise than JupyterLab does. */
+const OURS: ReadonlyMap<IRenderMime.IRendererFactory, IRenderMime.IRendererFactory> = new Map([
+  [imageRendererFactory, { ...imageRendererFactory, createRenderer: options => new NamedImage(options) }],
+  [textRendererFactory, { ...textRendererFactory, createRenderer: options => new WebLinkedText(options) }],
+  [errorRendererFactory, { ...errorRendererFactory, createRenderer: options => new WebLinkedError(options) }]
+]);
 
 const RUNS_SCRIPTS = 'application/javascript';
 
@@ -49,7 +69,7 @@ export function guardedRegistry(base: IRenderMimeRegistry): IRenderMimeRegistry 
   return new RenderMimeRegistry({
     initialFactories: standardRendererFactories
       .filter(factory => !factory.mimeTypes.includes(RUNS_SCRIPTS))
-      .map(factory => (factory === imageRendererFactory ? namedImages : factory)),
+      .map(factory => OURS.get(factory) ?? factory),
     sanitizer: new GuardedSanitizer(base.sanitizer),
     ...(latexTypesetter ? { latexTypesetter } : {}),
     ...(markdownParser

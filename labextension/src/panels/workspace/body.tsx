@@ -8,6 +8,7 @@ import { SessionHead } from '../../components/SessionHead';
 import { SessionList } from '../../components/SessionList';
 import { Transcript } from '../../components/Transcript';
 import { WorkersContext } from '../../components/Worker';
+import { beginningWords } from '../../components/words';
 import type { EndpointsModel } from '../../model/endpoints';
 import type { SessionModel } from '../../model/session';
 import { linkedFile } from '../../rendering/guard';
@@ -205,7 +206,7 @@ function Session(props: BodyProps & { session: SessionModel }): React.JSX.Elemen
           onOpenFile={onOpenFile}
           onReadSideFile={onReadSideFile}
         >
-          <Beginning model={model} />
+          <Beginning model={model} notebook={view.notebook?.path ?? ''} />
         </Transcript>
       </WorkersContext.Provider>
       <Announcer view={view} workerAsks={workerAsks} />
@@ -234,7 +235,7 @@ function Session(props: BodyProps & { session: SessionModel }): React.JSX.Elemen
 }
 
 /** What an empty session shows. */
-function Beginning(props: { model: WorkspaceModel }): React.JSX.Element {
+function Beginning(props: { model: WorkspaceModel; notebook: string }): React.JSX.Element {
   const { model } = props;
   const { endpoints } = model;
   if (endpoints.loaded && endpoints.usable.length === 0) {
@@ -254,7 +255,7 @@ function Beginning(props: { model: WorkspaceModel }): React.JSX.Element {
   }
   return (
     <div className="jp-Pernix-empty">
-      <p>Say what should be done. It reads, edits and runs in this folder, in a kernel of its own.</p>
+      <p>{beginningWords(props.notebook)}</p>
       <p className="jp-Pernix-dim">Everything it does is kept here and in a notebook.</p>
     </div>
   );
