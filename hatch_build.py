@@ -16,6 +16,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ASSETS = "jupyter_pernix/labextension"
+WIDGETS = "jupyter_pernix/kernel/widgets/static"
 TOUR = ("examples/csv_import", "jupyter_pernix/_tour/csv_import")
 
 
@@ -37,13 +38,16 @@ def find_node() -> str | None:
 
 def missing_assets(root: Path) -> list[str]:
     """What the front end lacks; empty when it is whole."""
-    assets = root / ASSETS
     wanted = {
-        "package.json": "package.json",
-        "the remote entry": "static/remoteEntry.*.js",
-        "the settings schema": "schemas/jupyter_pernix/*.json*",
+        "package.json": (ASSETS, "package.json"),
+        "the remote entry": (ASSETS, "static/remoteEntry.*.js"),
+        "the settings schema": (ASSETS, "schemas/jupyter_pernix/*.json*"),
+        **{f"the widget {name}": (WIDGETS, f"{name}.js") for name in ("tool_calls", "trace", "budget", "vram")},
+        "the widgets' style": (WIDGETS, "widgets.css"),
     }
-    return [f"{name} ({pattern})" for name, pattern in wanted.items() if not any(assets.glob(pattern))]
+    return [
+        f"{name} ({pattern})" for name, (folder, pattern) in wanted.items() if not any((root / folder).glob(pattern))
+    ]
 
 
 class LabextensionHook(BuildHookInterface):
@@ -60,7 +64,8 @@ class LabextensionHook(BuildHookInterface):
             self._build(root / "labextension")
         if missing := missing_assets(root):
             raise RuntimeError(
-                f"the front end in {ASSETS} lacks {', '.join(missing)}; build it with `make build-frontend`, which needs Node 20.19 or 22.12"
+                f"the front end in {ASSETS} and {WIDGETS} lacks {', '.join(missing)}; "
+                "build it with `make build-frontend`, which needs Node 20.19 or 22.12"
             )
 
         # An editable install reads the example where it is.

@@ -1,5 +1,6 @@
 """What an installation is made of: the front end is in it, and the locked packages are the ones that are asked for."""
 
+import gzip
 import importlib.util
 import re
 import stat
@@ -56,13 +57,33 @@ def test_without_node_none_is_found(hook: ModuleType, tmp_path: Path, monkeypatc
 
 def test_a_front_end_that_is_not_whole_is_named(hook: ModuleType, tmp_path: Path):
     assets = tmp_path / hook.ASSETS
-    assert len(hook.missing_assets(tmp_path)) == 3
-    for name in ("package.json", "static/remoteEntry.0a1b.js", "schemas/jupyter_pernix/plugin.json"):
-        (assets / name).parent.mkdir(parents=True, exist_ok=True)
-        (assets / name).write_text("")
+    widgets = tmp_path / hook.WIDGETS
+    assert len(hook.missing_assets(tmp_path)) == 8
+    files = [
+        assets / name for name in ("package.json", "static/remoteEntry.0a1b.js", "schemas/jupyter_pernix/plugin.json")
+    ]
+    files += [widgets / f"{name}.js" for name in ("tool_calls", "trace", "budget", "vram")]
+    for path in [*files, widgets / "widgets.css"]:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
     assert hook.missing_assets(tmp_path) == []
     (assets / "static/remoteEntry.0a1b.js").unlink()
-    assert hook.missing_assets(tmp_path) == ["the remote entry (static/remoteEntry.*.js)"]
+    (widgets / "trace.js").unlink()
+    assert hook.missing_assets(tmp_path) == [
+        "the remote entry (static/remoteEntry.*.js)",
+        "the widget trace (trace.js)",
+    ]
+
+
+@pytest.mark.parametrize("name", ["tool_calls", "trace", "budget", "vram"])
+def test_a_widget_is_one_module_of_modest_size_that_loads_nothing(name: str):
+    built = ROOT / "jupyter_pernix/kernel/widgets/static" / f"{name}.js"
+    text = built.read_text(encoding="utf-8")
+    style = (built.parent / "widgets.css").read_bytes()
+    assert len(gzip.compress(text.encode())) + len(gzip.compress(style)) < 60_000
+    assert re.search(r"export\s*\{\s*\w+ as default\s*\};?\s*$", text)
+    assert re.findall(r"(?<![\w.])import\s*[\w{*(\"']", text) == []
+    assert b"url(" not in style and b"@import" not in style
 
 
 def test_every_package_that_is_asked_for_is_locked():
