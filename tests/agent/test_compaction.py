@@ -25,8 +25,12 @@ from jupyter_pernix.events import (
 )
 from jupyter_pernix.records import JSON, TerminalCode
 
-SMALL = 6_000
+SMALL = 7_000
 """Tokens: the system part and the tools take about two thirds of it."""
+
+
+WIDE = 13_500
+"""The same takes less than a fifth, so that leaving out results is enough."""
 
 
 def reads(acting: Acting, count: int, *, lines: int = 30) -> list[Says]:
@@ -41,8 +45,8 @@ def told(messages: Sequence[JSON]) -> str:
 
 
 async def test_old_results_are_left_out_first_and_calls_keep_their_results(acting: Acting) -> None:
-    script = [*reads(acting, 16), answer()]
-    await acting.say(ScriptedModel(script, context_length=9_000), text="Read all files.")
+    script = [*reads(acting, 16, lines=40), answer()]
+    await acting.say(ScriptedModel(script, context_length=WIDE), text="Read all files.")
 
     compacted = acting.of(ContextCompacted)
     assert compacted[0].level == "outputs"
@@ -63,7 +67,7 @@ async def test_old_results_are_left_out_first_and_calls_keep_their_results(actin
 async def test_a_shortened_input_is_the_same_live_and_from_the_log(acting: Acting) -> None:
     sent: list[bytes] = []
     for number in range(6):
-        model = ScriptedModel([*reads(acting, 9, lines=60 + number), answer("So.")], context_length=9_000)
+        model = ScriptedModel([*reads(acting, 9, lines=60 + number), answer("So.")], context_length=10_100)
         await acting.say(model, text=f"Request {number}: read them, but never write.")
         sent += model.sent
     levels = [event.level for event in acting.of(ContextCompacted)]
@@ -74,7 +78,7 @@ async def test_a_shortened_input_is_the_same_live_and_from_the_log(acting: Actin
 
 
 async def test_the_step_after_is_no_break_of_the_prefix_and_those_behind_it_repeat_it_whole(acting: Acting) -> None:
-    await acting.say(ScriptedModel([*reads(acting, 16), answer()], context_length=9_000))
+    await acting.say(ScriptedModel([*reads(acting, 16, lines=40), answer()], context_length=WIDE))
 
     started = acting.of(StepStarted)
     aside = [index for index, step in enumerate(started) if step.prefix_bytes == 0]
@@ -265,7 +269,7 @@ async def test_a_result_that_is_larger_than_the_context_is_cut_when_it_comes_and
 async def test_a_limit_of_zero_compacts_only_when_it_must(acting: Acting) -> None:
     settings = acting.settings.compaction
     acting.settings = RunSettings(compaction=type(settings)(threshold=0))
-    await acting.say(ScriptedModel([*reads(acting, 16), answer()], context_length=9_000))
+    await acting.say(ScriptedModel([*reads(acting, 16), answer()], context_length=10_100))
 
     assert acting.of(ContextCompacted) == []
 
@@ -332,11 +336,11 @@ async def test_without_any_model_nothing_is_made_shorter_and_it_is_said_why(
 
 async def test_no_compaction_happens_without_a_turn(acting: Acting) -> None:
     long = Says(text=" ".join(f"word{number}" for number in range(3_000)))
-    await acting.say(ScriptedModel([*reads(acting, 6), long], context_length=9_000))
+    await acting.say(ScriptedModel([*reads(acting, 6), long], context_length=10_100))
     over = acting.model
     assert acting.of(ContextCompacted) == []
     assert len(over.requests) == 7
-    await acting.say(ScriptedModel([Says(text="In short."), answer()], context_length=9_000), text="And now?")
+    await acting.say(ScriptedModel([Says(text="In short."), answer()], context_length=10_100), text="And now?")
 
     assert len(over.requests) == 7
     compacted = acting.of(ContextCompacted)
