@@ -110,7 +110,7 @@ async def carry_rich(root: Path, at: int) -> StoppingHost:
     turn_id = host.submit("Please look at everything that is here and write it down")
     background = ScriptedModel([Says(text='{"approach": "Look.", "steps": ["look"]}'), Says(text="In short.")])
     models = ScriptedModels(
-        ScriptedModel(RICH), background=background, backup=ScriptedModel(SPARE, endpoint="spare", context_length=9_000)
+        ScriptedModel(RICH), background=background, backup=ScriptedModel(SPARE, endpoint="spare", context_length=11_500)
     )
     settings = RunSettings(compaction=Compaction(threshold=0.5, keep=0.1))
     with anyio.fail_after(30), anyio.CancelScope() as scope:
