@@ -80,3 +80,27 @@ def test_a_session_is_attached_and_detached_from_its_head(screen: Screen, root: 
     head.get_by_role("button", name="Detach from the notebook").click()
     expect(head).to_have_count(0)
     expect(screen.panel.get_by_label("Kernel", exact=True)).to_be_visible()
+
+
+def test_a_variable_is_mentioned_and_what_the_model_was_told_can_be_read(
+    screen: Screen, root: Path, model: ModelServer
+):
+    view = open_notebook(screen, root, "mentions.ipynb", one="prices = [1, 2, 3]\nprint('set')")
+    screen.command("notebook:run-all-cells")
+    view.wait_text("one", "set")
+    script(model, say("It is 6."))
+    field = screen.panel.get_by_role("textbox", name="Message", exact=True)
+    field.press_sequentially("Add up @pri")
+    offer = screen.panel.get_by_role("option", name="prices")
+    expect(offer).to_contain_text("list · 3 items")
+    screen.shot("panel_mention")
+    field.press("Enter")
+    expect(field).to_have_value("Add up @prices ")
+    field.press("Enter")
+    screen.wait_turn(0, "answered")
+    told = screen.panel.get_by_role("group", name="What the model was told beside the message")
+    told.get_by_role("button", name="@prices").click()
+    expect(told.locator("pre")).to_contain_text("list")
+    told.get_by_role("button", name="Environment").click()
+    expect(told.locator("pre")).to_contain_text("The kernel is python3")
+    screen.shot("panel_told")
