@@ -1,16 +1,17 @@
 """What stands behind ``%pernix``: one function for each word, which gives the text to print or an object to show."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from ...client import JSON, Client
 from ...livetext import one_line, state_word
 from .notebook import notebook_path, own_kernel_id
-from .options import MODES, Wishes, budget_of
+from .options import Wishes, budget_of
 from .table import result_table
 from .turn import CellFailed
 from .undo import undone
+from .words import HELP, MODES
 
 ROWS = 10_000
 
@@ -184,43 +185,22 @@ def help_(here: Here, text: str) -> str:
     return HELP
 
 
-class Command(NamedTuple):
-    carry_out: Callable[[Here, str], Any]
-    takes: str
-    says: str
-
-
-COMMANDS: dict[str, Command] = {
-    "status": Command(status, "", "which server, models and session this kernel talks to"),
-    "sessions": Command(sessions, "", "all sessions, newest first"),
-    "open": Command(open_, "ID|new", "go on with that session in the next %%pernix cell"),
-    "attach": Command(attach, "[ID]", "let a session work in this notebook's cells; ask it in the panel"),
-    "detach": Command(detach, "ID", "end that"),
-    "stop": Command(stop, "[ID]", "stop what this kernel's session is doing"),
-    "model": Command(model, "[NAME]", "the models there are; answer with this one from now on"),
-    "mode": Command(mode, "[MODE]", "what the agent may do unasked: " + ", ".join(MODES)),
-    "budget": Command(budget, "[LIMITS]", "what the session may use, e.g. rounds=20 tokens=50000 seconds=600, or none"),
-    "undo": Command(undo, "", "take back the changes that the last question made to notebooks"),
-    "fix": Command(fix, "[WORDS]", "let the agent mend the last error"),
-    "sql": Command(sql, "QUERY", "a reading query over your own events, as a table"),
-    "help": Command(help_, "", "this text"),
+COMMANDS: dict[str, Callable[[Here, str], Any]] = {
+    "status": status,
+    "sessions": sessions,
+    "open": open_,
+    "attach": attach,
+    "detach": detach,
+    "stop": stop,
+    "model": model,
+    "mode": mode,
+    "budget": budget,
+    "undo": undo,
+    "fix": fix,
+    "sql": sql,
+    "help": help_,
 }
-
-_FORMS = [(f"%pernix {name} {command.takes}".rstrip(), command.says) for name, command in COMMANDS.items()]
-HELP = "\n".join(
-    [
-        "%%pernix [--mode MODE] [--session ID | --new] [--model NAME] [--budget rounds=10,seconds=60]",
-        "request                    ask the agent; it works in this kernel, with your variables",
-        "",
-        "In a request, {name}, {df.shape} or {rows[0]} is the value; @name adds what a variable holds;",
-        "In[3], Out[3] and Err[3] add source, value and error of that cell. {{name}} stays {name}.",
-        "",
-        "%%pernix sql               the cell is a query over your own events",
-        *(f"{form:<26} {says}" for form, says in _FORMS),
-        "",
-        "The answer is left in _ and _pernix: text, code, calls, usage, session_id, turn_id.",
-    ]
-)
+"""The same words as in ``words.WORDS``."""
 
 
 # ---- what several need ------------------------------------------------------------------------------------------------------

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from ...client import Client
 from ...errors import ServerError
 from .commands import COMMANDS, Here
-from .options import LIMITS, MODES, OPTIONS
+from .options import LIMITS, OPTIONS
+from .words import MODES
 
 _TABLES = (
     "events",

@@ -4,8 +4,6 @@ import traceback
 from dataclasses import dataclass
 from typing import Any
 
-from ..inspecting import secret_text
-
 _KEPT = 50
 _FRAMES = 12
 _TEXT = 8_000
@@ -55,6 +53,9 @@ class Failures:
 
 def _text(error: BaseException) -> str:
     """As Python prints it, without IPython's own frames; a line that holds a secret is left out."""
+    # Imported here: only once something has failed.
+    from ..inspecting import secret_text
+
     try:
         told = traceback.TracebackException.from_exception(error, limit=-_FRAMES)
         lines = "".join(told.format()).splitlines()

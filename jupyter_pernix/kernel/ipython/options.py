@@ -6,8 +6,8 @@ from typing import Any
 
 from ...client import JSON
 from .turn import CellFailed
+from .words import MODES
 
-MODES = ("ask", "plan", "edit", "auto")
 LIMITS = ("rounds", "tokens", "seconds", "cost", "lines")
 OPTIONS = ("--session", "--new", "--mode", "--model", "--endpoint", "--budget")
 

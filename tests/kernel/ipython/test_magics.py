@@ -1,5 +1,9 @@
 """The magics' own manners: loading, help, completion, refusing to nest."""
 
+import ast
+import subprocess
+import sys
+
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
@@ -8,6 +12,7 @@ from jupyter_pernix.kernel.ipython import load
 from jupyter_pernix.kernel.ipython.commands import COMMANDS
 from jupyter_pernix.kernel.ipython.magics import PernixMagics
 from jupyter_pernix.kernel.ipython.turn import CellFailed
+from jupyter_pernix.kernel.ipython.words import WORDS
 
 
 @pytest.fixture
@@ -17,16 +22,17 @@ def magics(shell: InteractiveShell) -> PernixMagics:
 
 
 def test_loading_twice_keeps_the_session(shell: InteractiveShell, magics: PernixMagics):
-    magics.session_id = "ses_1"
+    magics.talk.session_id = "ses_1"
     load(shell)
     found = [each for each in shell.magics_manager.registry.values() if isinstance(each, PernixMagics)]
-    assert [each.session_id for each in found] == ["ses_1"]
+    assert [each.talk.session_id for each in found] == ["ses_1"]
 
 
 def test_help_names_each_form(shell: InteractiveShell, magics: PernixMagics, capsys: pytest.CaptureFixture[str]):
     shell.run_line_magic("pernix", "help")
     shown = capsys.readouterr().out
-    assert all(f"%pernix {word}" in shown for word in COMMANDS)
+    assert list(COMMANDS) == list(WORDS)
+    assert all(f"%pernix {word}" in shown for word in WORDS)
     assert all(
         word in shown for word in ("%%pernix [--mode", "--session", "--new", "--model", "--budget", "%%pernix sql")
     )
@@ -51,7 +57,7 @@ def test_an_empty_cell_says_how_to_ask(shell: InteractiveShell, magics: PernixMa
 
 
 def test_a_request_cannot_start_another_in_its_own_cell(shell: InteractiveShell, magics: PernixMagics):
-    magics._active = True
+    magics.talk.active = True
     with pytest.raises(CellFailed, match="cannot start another"):
         shell.run_cell_magic("pernix", "", "Do it again")
 
@@ -78,3 +84,17 @@ def test_tab_completes(magics: PernixMagics, shell: InteractiveShell, text: str,
     with provisionalcompleter():
         found = {completion.text for completion in shell.Completer.completions(text, len(text))}
     assert wanted <= found
+
+
+def test_loading_brings_in_next_to_nothing():
+    """A kernel that loads the magics in each start pays for two small files."""
+    code = (
+        "import sys; from IPython.core.interactiveshell import InteractiveShell; shell = InteractiveShell.instance(); before = set(sys.modules); "
+        "import jupyter_pernix; jupyter_pernix.load_ipython_extension(shell); print(sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    loaded = ast.literal_eval(done.stdout.strip().splitlines()[-1])
+    ours = {name.removeprefix("jupyter_pernix").lstrip(".") for name in loaded if name.startswith("jupyter_pernix")}
+    files = {"magics", "failures", "words"}
+    assert ours == {"", "kernel", "kernel.ipython", *(f"kernel.ipython.{name}" for name in files)}
+    assert [name for name in loaded if not name.startswith("jupyter_pernix")] == []
