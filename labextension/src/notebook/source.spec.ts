@@ -58,3 +58,12 @@ test('an excerpt leaves out what is far from a change, once for each gap', () =>
     null
   ]);
 });
+
+it('lines that share little are not marked as if one had become the other', () => {
+  const lines = lineDiff('df["month"] = to_datetime(df.month)', 'monthly = df.groupby("month").amount.sum()');
+  expect(lines.map(line => line.marked)).toEqual([undefined, undefined]);
+  expect(lineDiff('x = total(1)', 'x = total(22)').map(line => line.marked)).toEqual([
+    [10, 11],
+    [10, 12]
+  ]);
+});

@@ -106,7 +106,7 @@ function marked(lines: DiffLine[]): DiffLine[] {
     for (let pair = 0; pair < Math.min(olds, news); pair++) {
       const [old, fresh] = [result[i + pair], result[i + olds + pair]];
       const piece = old && fresh ? replacement(old.text, fresh.text) : null;
-      if (old && fresh && piece && (piece.start > 0 || piece.end < old.text.length)) {
+      if (old && fresh && piece && alike(old.text, fresh.text, piece)) {
         result[i + pair] = { ...old, marked: [piece.start, piece.end] };
         result[i + olds + pair] = { ...fresh, marked: [piece.start, piece.start + piece.text.length] };
       }
@@ -114,6 +114,12 @@ function marked(lines: DiffLine[]): DiffLine[] {
     i += Math.max(olds + news, 1);
   }
   return result;
+}
+
+/** Lines that share little are two lines, not one that was changed: marks in them would only distract. */
+function alike(old: string, fresh: string, piece: Replacement): boolean {
+  const shared = piece.start + old.length - piece.end;
+  return shared > 0 && 2 * shared >= Math.min(old.length, fresh.length);
 }
 
 function run(lines: DiffLine[], from: number, tone: DiffLine['tone']): number {
