@@ -15,6 +15,7 @@ from ..events import (
     Stored,
     ToolCallFinished,
     ToolCallRequested,
+    TurnContextAdded,
     TurnEdited,
     TurnStarted,
     TurnSubmitted,
@@ -45,6 +46,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；؟۔।])\s*|\n+")
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _LONGEST_SENTENCE = 500
 _LONGEST_REQUEST = 6_000
+_LONGEST_CONTEXT = 1_500
 _MOST_DONE = 80
 
 
@@ -76,6 +78,8 @@ class Standing:
     requests: dict[TurnId, str] = field(default_factory=dict[TurnId, str])
     started: list[TurnId] = field(default_factory=list[TurnId])
     plans: dict[TurnId, Plan] = field(default_factory=dict[TurnId, Plan])
+    environment: str = ""
+    context: dict[TurnId, list[str]] = field(default_factory=dict[TurnId, list[str]])
     _calls: dict[CallId, ToolCallRequested] = field(default_factory=dict[CallId, ToolCallRequested])
 
     @classmethod
@@ -98,6 +102,10 @@ class Standing:
                 self.rules[f"(to a question) {event.text.strip()[:_LONGEST_SENTENCE]}"] = None
             case PlanUpdated():
                 self.plans[event.turn_id] = event.plan
+            case TurnContextAdded() if event.item.kind == "environment":
+                self.environment = event.item.text
+            case TurnContextAdded():
+                self.context.setdefault(event.turn_id, []).append(event.item.text)
             case InstructionsRead():
                 self.told[event.name] = event
             case FileChanged():
@@ -129,6 +137,7 @@ class Standing:
         """What is told beside the summary, at most about ``limit`` characters. ``turn_id``: the turn that is under way."""
         wanted: Sequence[tuple[float, Iterator[str]]] = (
             (0.35, self._request(turn_id)),
+            (0.3, self._context(turn_id)),
             (0.45, self._rules()),
             (0.5, self._told()),
             (0.2, self._plan(turn_id)),
@@ -145,6 +154,13 @@ class Standing:
             text = self.requests.get(turn_id, "")
             cut = text if len(text) <= _LONGEST_REQUEST else text[:_LONGEST_REQUEST] + "…"
             yield f"The request that you are working on: {cut}"
+
+    def _context(self, turn_id: TurnId | None) -> Iterator[str]:
+        """What was told beside that request, and the surroundings of the kernel, which are told only once."""
+        for text in self.context.get(turn_id, []) if turn_id is not None else []:
+            yield text if len(text) <= _LONGEST_CONTEXT else text[:_LONGEST_CONTEXT] + "…"
+        if self.environment:
+            yield self.environment
 
     def _rules(self) -> Iterator[str]:
         for rule in self.rules:

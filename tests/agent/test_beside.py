@@ -10,11 +10,19 @@ from agent.acting import Acting, answer
 
 from jupyter_pernix.agent import beside
 from jupyter_pernix.agent.beside import INVENTORY_LIMIT, mentioned_names
+from jupyter_pernix.agent.constraints import Standing
 from jupyter_pernix.agent.context import Transcript
 from jupyter_pernix.agent.testing import FakeExecutor, Says, call
 from jupyter_pernix.agent.testing.notebooks import MemoryNotebooks
 from jupyter_pernix.errors import KernelError, NotebookRefused
-from jupyter_pernix.events import Event, ExecutionFinished, KernelRestarted, SessionAttached, TurnContextAdded
+from jupyter_pernix.events import (
+    Event,
+    ExecutionFinished,
+    KernelRestarted,
+    SessionAttached,
+    TurnContextAdded,
+    TurnSubmitted,
+)
 from jupyter_pernix.ports import Surroundings
 from jupyter_pernix.records import CellSnapshot, ContextItem, Mention, Variable, Variables
 
@@ -244,3 +252,16 @@ async def test_what_was_told_is_rebuilt_to_the_same_bytes_and_only_grows(acting:
 
 def system_of(acting: Acting) -> str:
     return str(acting.model.requests[0][0]["content"])
+
+
+async def test_a_summary_keeps_the_surroundings_and_what_the_request_is_about(acting: Acting) -> None:
+    acting.host.has_kernel = True
+    acting.executor.has = [Variable(name="n", type="int", preview="5")]
+    await say(acting, "What is @n?", [Mention(kind="cell", name="c1", path="b.ipynb")])
+    await say(acting, "And now?")
+    standing = Standing.of(acting.host.log, upto=acting.host.log[-1].seq)
+    first, second = (event.turn_id for event in acting.of(TurnSubmitted))
+    about = "(The message is about this variable of the kernel:)\nn: int\nvalue: 5"
+    assert TOLD in standing.lines_for(second, limit=4_000)
+    assert about not in standing.lines_for(second, limit=4_000)
+    assert {TOLD, about} < set(standing.lines_for(first, limit=4_000))
