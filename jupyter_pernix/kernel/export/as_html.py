@@ -34,7 +34,8 @@ class _Renderer(mistune.HTMLRenderer):
     """Shows pictures only when the page holds them, and links only to pages."""
 
     def __init__(self, pictures: JSON) -> None:
-        super().__init__(escape=True)
+        # what stands there as HTML is sanitised with everything else
+        super().__init__(escape=False)
         self._pictures = pictures
 
     def image(self, text: str, url: str, title: str | None = None) -> str:
@@ -125,7 +126,7 @@ def _picture(mime: str, data: str, alt: str) -> str:
 
 def _markdown(text: str, pictures: JSON) -> str:
     parse = mistune.create_markdown(renderer=_Renderer(pictures), plugins=["table", "strikethrough"])
-    return str(parse(text))
+    return sanitized(str(parse(text)))
 
 
 def _pre(text: str) -> str:
