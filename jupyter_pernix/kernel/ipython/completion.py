@@ -8,7 +8,7 @@ from .commands import COMMANDS, Here
 from .options import LIMITS, OPTIONS
 from .words import MODES
 
-_TABLES = (
+TABLES = (
     "events",
     "sessions",
     "turns",
@@ -47,7 +47,7 @@ def _after_option(here: Here, option: str) -> list[str]:
         case "--budget":
             return [f"{name}=" for name in LIMITS]
         case "sql":
-            return [*_SQL, *_TABLES]
+            return [*_SQL, *TABLES]
         case _:
             return []
 
@@ -65,7 +65,7 @@ def _after_command(here: Here, command: str) -> list[str]:
         case "budget":
             return ["none", *(f"{name}=" for name in LIMITS)]
         case "sql":
-            return [*_SQL, *_TABLES]
+            return [*_SQL, *TABLES]
         case _:
             return []
 
