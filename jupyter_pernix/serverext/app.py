@@ -104,6 +104,7 @@ class PernixApp(ExtensionApp):
             kernel_manager=serverapp.kernel_manager,
             contents_manager=serverapp.contents_manager,
             session_manager=serverapp.session_manager,
+            extensions=lambda: serverapp.extension_manager.extension_apps,
             carry=self.carry,
         )
 

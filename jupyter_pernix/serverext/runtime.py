@@ -3,7 +3,7 @@
 import json
 import logging
 import os
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +30,7 @@ from .notebooks.hub import JupyterServer, NotebookHub
 from .notebooks.mirroring import Mirroring
 from .notebooks.pages import Pages
 from .notebooks.traces import Traces
+from .notebooks.ydoc import SharedDocuments
 from .reaper import Reaper
 from .run_notebooks import RunNotebooks
 from .sessions import Sessions, resolved_root
@@ -56,6 +57,8 @@ class RuntimeOptions:
     kernel_manager: Any
     contents_manager: Any
     session_manager: Any
+    extensions: Callable[[], Mapping[str, Any]] = dict
+    """The server's extensions by name."""
     assignments: tuple[str, ...] = ()
     overrides: Mapping[str, Any] = field(default_factory=dict[str, Any])
     carry: Carry | None = None
@@ -150,6 +153,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
             traces=traces,
             kernels=kernels,
             root=root,
+            shared=SharedDocuments(options.extensions),
         )
         records = RunNotebooks(
             kernels, lambda: {*endpoints.keys(), options.token, *from_environment(os.environ)} - {""}

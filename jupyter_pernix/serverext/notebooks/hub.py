@@ -25,6 +25,7 @@ from .owners import Held, Outputs, Owner, OwnerGone
 from .page import PageOwner
 from .pages import Pages
 from .traces import Traces
+from .ydoc import SharedDocuments
 
 T = TypeVar("T")
 
@@ -49,7 +50,7 @@ class NotebookHub:
         traces: Traces,
         kernels: LazyKernels,
         root: Path,
-        shared: "SharedDocuments | None" = None,
+        shared: SharedDocuments | None = None,
     ) -> None:
         self.pages = pages
         self.traces = traces
@@ -90,11 +91,15 @@ class NotebookHub:
     @property
     def shares(self) -> bool:
         """Notebooks are shared documents, which pages follow instead of the stream."""
-        return self._shared is not None
+        return self._shared is not None and self._shared.enabled
+
+    async def is_shared(self, path: str) -> bool:
+        """It is open as a shared document now."""
+        return self._shared is not None and await self._shared.owner(path) is not None
 
     def page_holds(self, path: str) -> bool:
-        """A page has the notebook open, and mirrors what runs in it by itself."""
-        return not self.shares and bool(self.pages.holding(lambda other: self.same(other, path)))
+        """A page has the notebook open. Unless it is shared, the page mirrors what runs in it by itself."""
+        return bool(self.pages.holding(lambda other: self.same(other, path)))
 
     # ---- what is done to a notebook -------------------------------------------------------------------------------------
 
@@ -162,11 +167,3 @@ class NotebookHub:
     async def attach(self, kernel_id: str, *, side_file: SideFile, on_late: OnLate) -> Executor:
         """:raises KernelError: if it cannot be had"""
         return await self._kernels.attach(kernel_id, side_file=side_file, on_late=on_late)
-
-
-class SharedDocuments:
-    """The server's shared documents, where an extension keeps them."""
-
-    async def owner(self, path: str) -> Owner | None:
-        """``None``: it is not shared."""
-        return None

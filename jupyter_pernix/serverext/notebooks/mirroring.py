@@ -89,7 +89,9 @@ class Mirroring:
         await self._around.clock.sleep(LATER_SECONDS)
         self._waiting.discard(execution_id)
         view, path = await self._cells.execution(session_id, execution_id)
-        if view is None or self._hub.page_holds(path) or await self._cells.superseded(view, path):
+        if view is None or await self._cells.superseded(view, path):
+            return
+        if not await self._hub.is_shared(path) and (view.status is None or self._hub.page_holds(path)):
             return
         try:
             await self._put(session_id, view, path)
@@ -140,5 +142,6 @@ class Mirroring:
             [dict(output) for output in view.outputs],
             view.execution_count,
             view.trusted,
+            running=view.status is None,
         )
         return await self._hub.put_outputs(path, session_id, outputs)

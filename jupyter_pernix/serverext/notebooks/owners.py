@@ -18,13 +18,15 @@ class OwnerGone(Exception):
 
 
 class Outputs(NamedTuple):
-    """What a cell is to show after its execution."""
+    """What a cell is to show of its execution."""
 
     cell_id: str
     execution_id: ExecutionId
     outputs: list[JSON]
     execution_count: int | None
     trusted: bool
+    running: bool = False
+    """More may come."""
 
 
 class Owner(Protocol):
