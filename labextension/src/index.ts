@@ -9,6 +9,14 @@ import { workspace } from './plugins/workspace';
 
 export * from './tokens';
 
-const plugins: JupyterFrontEndPlugin<unknown>[] = [sessions, renderers, workspace, commands, mime, notebook, widgets];
+const plugins: JupyterFrontEndPlugin<unknown>[] = [
+  sessions,
+  renderers,
+  workspace,
+  commands,
+  mime,
+  notebook,
+  widgets
+];
 
 export default plugins;
