@@ -27,7 +27,17 @@ VOCABULARY = {
     "livetext",
 }
 CLIENT = {"client", "headless"}
-PURE_OUTPUTS = {"outputs", "bundles", "overflow", "terminal", "markdown", "inspecting", "inspecting_values"}
+PURE_OUTPUTS = {
+    "outputs",
+    "bundles",
+    "overflow",
+    "terminal",
+    "markdown",
+    "inspecting",
+    "inspecting_values",
+    "masking",
+    "secret_shapes",
+}
 STDLIB = set(sys.stdlib_module_names)
 
 THIRD_PARTY: dict[str, set[str]] = {
@@ -59,7 +69,7 @@ SIBLINGS: dict[str, set[str]] = {
     "kernel": {"vocabulary", "kernel", "kernel.outputs"},
     "kernel.outputs": {"vocabulary", "kernel.outputs"},
     "kernel.ipython": {"vocabulary", "kernel.ipython", "kernel.outputs", "client"},
-    "kernel.widgets": {"vocabulary", "kernel.widgets", "client"},
+    "kernel.widgets": {"vocabulary", "kernel.widgets", "kernel.outputs", "client"},
     "widgets": {"kernel.widgets"},
     "gpu": {"vocabulary", "gpu"},
     "client": {"vocabulary", "client"},

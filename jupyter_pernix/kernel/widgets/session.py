@@ -6,12 +6,17 @@ from typing import Any, ClassVar
 import traitlets
 
 from ...records import JSON, SessionState, SessionView
+from ..masking import Masker
 from . import choose, parts, picture
 from .follow import Follower, Link
 from .live import LiveWidget, script, style
 
 _QUIET = {SessionState.IDLE_READY, SessionState.PAUSED, SessionState.AWAITING_USER}
 """When the static pictures in the notebook are brought up to date: something is over, or waits for a person."""
+
+
+_MASKER = Masker()
+"""What a widget shows is saved with the notebook, so secrets that can be recognised are not in it."""
 
 
 class SessionWidget(LiveWidget):
@@ -37,6 +42,7 @@ class SessionWidget(LiveWidget):
         self.add_traits(**{f"entry{at}": copy(empty) for at in range(self.ENTRIES)})
         super().__init__()
         self._quiet: bool | None = None
+        self._told_last: dict[int, JSON] = {}
         self._follower: Follower | None = Follower.open(client, session_id, self._follow)
 
     def close(self) -> None:
@@ -51,12 +57,16 @@ class SessionWidget(LiveWidget):
     def _follow(self, view: SessionView, link: Link) -> None:
         entries = self._entries(view)
         with self._joined():
-            self.session = parts.head(view)
+            self.session = _MASKER.json(parts.head(view))
             for number, entry in entries:
-                self.set_trait(f"entry{number % self.ENTRIES}", entry)
+                if self._told_last.get(number) != entry:
+                    self._told_last[number] = entry
+                    self.set_trait(f"entry{number % self.ENTRIES}", _MASKER.json(entry))
             self.order = [number % self.ENTRIES for number, _ in entries]
             self.link = {"state": link.state, "text": link.text}
             self._more(view)
+        for number in self._told_last.keys() - {number for number, _ in entries}:
+            del self._told_last[number]
         quiet = view.state in _QUIET or link.state != "live"
         if quiet and self._quiet is not None:
             self._refresh_pictures()

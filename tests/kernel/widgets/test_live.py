@@ -138,7 +138,8 @@ def is_over(state: JSON) -> bool:
 
 
 def test_a_widget_follows_its_session_while_the_kernel_stays_idle(lab: Lab, model: ModelServer, kernel: Kernel):
-    script(model, run_code("print('seen', 6 * 7)"), {"text": "Forty-two."})
+    key = "ghp_" + "a1B2c3D4e5F6" * 3
+    script(model, run_code(f"print('seen', 6 * 7)\ntoken = '{key}'"), {"text": "Forty-two."})
     session = new_session(lab)
     kernel.run(f"{HEAD}shown = ToolCalls({session!r})\ndisplay(shown)")
     (state,) = (each for each in kernel.models.values() if "session" in each)
@@ -164,6 +165,8 @@ def test_a_widget_follows_its_session_while_the_kernel_stays_idle(lab: Lab, mode
     still = picture["application/vnd.pernix.widget+json"]
     assert still["model_id"] == picture["application/vnd.jupyter.widget-view+json"]["model_id"]
     assert still["state"]["entry0"] == call
+    # Saved with the notebook, it must not carry what can be recognised as a secret.
+    assert key not in str(kernel.models) + str(kernel.pictures)
 
 
 def test_widgets_of_one_session_share_one_stream_which_ends_with_them(lab: Lab, model: ModelServer, kernel: Kernel):
