@@ -146,6 +146,7 @@ class Session:
                 origin=wanted.origin,
                 can_ask=wanted.can_ask,
                 budget=wanted.budget,
+                mentions=wanted.mentions,
             )
             async with self.around.naming:
                 stored = await self.log.append(

@@ -94,6 +94,8 @@ class SessionKernel:
     async def running(self) -> Executor | None:
         """The kernel if there is one without starting it."""
         view = (await self._log.fold()).view
+        if view.place == "attached" and not await self._attachment.has_kernel():
+            return None
         if view.place != "own":
             return await self.executor()
         wanted = view.kernel_name or self._log.around.settings.kernel_name

@@ -77,6 +77,14 @@ class Attachment:
                 await self._log.append(*events)
             return NotebookView(path=session.path, kernel_id=session.kernel_id, kernel_name=session.kernel_name)
 
+    async def has_kernel(self) -> bool:
+        """Whether the notebook has a kernel; none is started for it."""
+        view = (await self._log.fold()).view.notebook
+        if view is None:
+            return False
+        by_kernel = await self.hub.sessions.of_kernel(view.kernel_id)
+        return by_kernel is not None or await self.hub.kernel_of(view.path) is not None
+
     async def path(self) -> str:
         """Of the notebook, without a look at its kernel: one that was renamed is found by that.
 
