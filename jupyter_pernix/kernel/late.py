@@ -12,6 +12,8 @@ OnLate = Callable[[ExecutionId, OutputOp], Awaitable[None]]
 """Told of a change to the outputs of an execution that has ended."""
 
 _REMEMBERED = 50
+_SIZE = 40_000_000
+"""Characters of output that are kept of them, at most, beside those of the last one."""
 _STEPS = 200
 
 
@@ -26,8 +28,11 @@ class Past:
 
     def remember(self, request_id: str, fold: OutputFold) -> None:
         self._folds[request_id] = fold
-        if len(self._folds) > _REMEMBERED:
-            self._folds.popitem(last=False)
+        size = sum(one.size for one in self._folds.values())
+        while len(self._folds) > 1 and (len(self._folds) > _REMEMBERED or size > _SIZE):
+            _, forgotten = self._folds.popitem(last=False)
+            size -= forgotten.size
+            self._steps.pop(forgotten.execution_id, None)
 
     def forget(self) -> None:
         """The process is gone: nothing of it is waited for any more."""

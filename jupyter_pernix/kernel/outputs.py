@@ -155,6 +155,11 @@ class OutputFold:
         return [slot.current() for slot in self._slots]
 
     @property
+    def size(self) -> int:
+        """About how many characters are kept."""
+        return self._stream_length + self._data_length
+
+    @property
     def error_is_last(self) -> bool:
         last: str | JSON | None = self._slots[-1].output if self._slots else None
         if self._overflow is not None and self._overflow.last is not None:

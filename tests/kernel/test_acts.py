@@ -284,8 +284,10 @@ async def test_a_progress_bar_in_a_widget_is_kept_at_its_end(world: World):
 
 async def test_what_is_printed_in_an_output_widget_is_in_its_state(world: World):
     check("K143", 0, await world.cells(code("K143")))
+    await world.cells(code("K145"))
     state = json.dumps(world.cells.executor.widget_state())
     assert '"inside\\n"' in state
+    assert '"x 3\\n"' in state
 
 
 @pytest.mark.parametrize(("act", "length"), [("K084", 20_000_001), ("K091", 30_000_030), ("K191", 20_000_040)])
@@ -371,8 +373,10 @@ async def test_a_server_that_outlives_its_kernel_is_named(kernels: Kernels, tmp_
     await cells(code("K189"))
     await cells.executor.aclose()
     pid = int((tmp_path / "pid").read_text())
-    os.kill(pid, signal.SIGKILL)
-    assert cells.executor.survivors[0].startswith(f"{pid} (")
+    os.kill(pid, signal.SIGKILL)  # it was still there
+    (found,) = cells.executor.survivors
+    assert found.startswith(f"{pid} (")
+    assert "time.sleep(40)" in found
 
 
 # ---- kernels of other languages -----------------------------------------------------------------------------------------
@@ -384,9 +388,17 @@ async def test_bash(kernels: Kernels, bash_spec: str, tmp_path: Path):
     check("K169", 0, await bash(code("K169")))
     await bash(code("K170"))
     check("K170", 1, await bash(code("K170", 1)))
-    ran = await bash(code("K168"), deadline=1.0)
-    assert ran.result.status == "timeout"
+    ran: list[Ran] = []
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lambda: bash(f"echo begun; {code('K168')}", deadline=2.0, into=ran))
+        while not bash.executor.busy:  # noqa: ASYNC110
+            await anyio.sleep(0.01)
+        with pytest.raises(KernelError):  # it has no expressions of Python to be asked for
+            await bash.executor.inspect_expression("'{}'", deadline=0.5)
+    assert ran[0].result.status == "timeout"
     assert (await bash(code("K168", 1))).text == "alive\n"
+    assert (await bash("read line", deadline=0.5)).result.status == "timeout"
+    assert (await bash(code("K168", 1))).text.endswith("alive\n")
 
 
 def installed(kernel: str) -> None:

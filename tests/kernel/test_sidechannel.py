@@ -1,15 +1,11 @@
 """Looking into a kernel beside the code that runs there, with real kernels."""
 
-import json
-from pathlib import Path
-
 import anyio
 import pytest
 
 from jupyter_pernix.errors import KernelError
-from jupyter_pernix.kernel.provision import Kernels
 
-from .conftest import Cells, Ran, kernel_environ
+from .conftest import Cells, Ran
 
 pytestmark = pytest.mark.kernel
 
@@ -89,15 +85,3 @@ async def test_no_subshell_is_left_behind(cells: Cells):
     with anyio.fail_after(20):
         while await cells.executor.inspect_expression(count) != {"n": 1}:  # its own one
             await anyio.lowlevel.checkpoint()
-
-
-@pytest.mark.filterwarnings("ignore:Passing unrecognized arguments to super.KernelSpec.:DeprecationWarning")
-async def test_without_subshells_a_busy_kernel_is_left_alone(kernels: Kernels, bash_spec: str, tmp_path: Path):
-    cells = Cells(await kernels.start(bash_spec, tmp_path, kernel_environ()))
-    ran: list[Ran] = []
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(lambda: cells("echo begun; sleep 60", into=ran))
-        await wait_text(ran, "begun")
-        with pytest.raises(KernelError):
-            await cells.executor.inspect_expression(json.dumps("{}"), deadline=1.0)
-        await cells.executor.interrupt()

@@ -1,17 +1,15 @@
 """Code that asks for a line, in real kernels."""
 
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 import anyio
 import pytest
 
 from jupyter_pernix.ids import new_execution_id
 from jupyter_pernix.kernel.executor import KernelExecutor
-from jupyter_pernix.kernel.provision import Kernels
 from jupyter_pernix.records import ExecutionResult, OutputOp
 
-from .conftest import Cells, kernel_environ
+from .conftest import Cells
 
 pytestmark = pytest.mark.kernel
 
@@ -141,11 +139,3 @@ async def test_a_listener_that_fails_to_ask_ends_the_execution(executor: KernelE
 async def test_nobody_to_ask_is_an_error_at_once(cells: Cells):
     seen = await cells("input('? ')")
     assert (seen.result.status, seen.result.ename) == ("error", "StdinNotImplementedError")
-
-
-@pytest.mark.filterwarnings("ignore:Passing unrecognized arguments to super.KernelSpec.:DeprecationWarning")
-async def test_bash_that_reads_a_line_is_stopped_by_its_deadline(kernels: Kernels, bash_spec: str, tmp_path: Path):
-    bash = await kernels.start(bash_spec, tmp_path, kernel_environ())
-    result, _ = await ran(bash, "read line; echo got $line", User("x"), deadline=1.0)
-    assert result.status == "timeout"
-    assert "alive" in (await ran(bash, "echo alive", User()))[1]

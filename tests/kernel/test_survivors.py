@@ -28,15 +28,6 @@ def end(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-async def test_a_server_that_outlives_a_kernel_that_is_shut_down_is_named(python: Cells):
-    pid = int((await python(SERVER)).text)
-    await python.executor.aclose()
-    (found,) = python.executor.survivors
-    end(pid)  # it was still there
-    assert found.startswith(f"{pid} (")
-    assert "time.sleep(40)" in found
-
-
 async def test_a_server_that_outlives_a_kernel_that_died_is_named_in_what_follows(python: Cells):
     told: list[str] = []
 

@@ -1,5 +1,8 @@
 """A session's kernel: in its folder, without the server's keys, shown as running, and gone when it should be."""
 
+import os
+import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ from jupyter_pernix.records import OutputOp
 
 from .carrying import Told, Turn
 from .conftest import Serve
-from .served import Served
+from .served import JSON, Served
 
 pytestmark = [pytest.mark.server, pytest.mark.kernel]
 
@@ -88,3 +91,42 @@ async def test_a_kernel_that_was_shut_down_elsewhere_is_started_again(serve: Ser
         manager: Any = server.app.kernel_manager
         await manager.shutdown_all(now=True)
         assert await said(server, session, "print('x' in globals())") == "False"
+
+
+def restarts(events: list[JSON]) -> list[JSON]:
+    return [event for event in events if event["type"] == "kernel.restarted"]
+
+
+async def test_a_kernel_that_dies_is_told_once_in_the_turn_and_at_once_between_turns(serve: Serve) -> None:
+    async with serve(carry=Told(run)) as server:
+        session = await server.new_session()
+        turn = await server.submit(session, "x = 1; import os; os._exit(7)")
+        await server.wait_idle(session)
+        assert await said(server, session, "print('x' in globals())") == "False"
+        (first,) = restarts(await server.get("/events", session=session))
+        assert (first["turn_id"], first["kernel_name"]) == (turn, "python3")
+        assert first["text"].startswith("The kernel died: it exited with code 7. All variables and imports")
+        pid = int(await said(server, session, "import os; print(os.getpid())"))
+        seen = await server.wait_idle(session, after=(await server.get("/"))["last_seq"] - 1)
+        os.kill(pid, signal.SIGKILL)
+        later = await server.wait(session, lambda event: event["type"] == "kernel.restarted", after=seen[-1]["seq"])
+        (second,) = restarts(later)
+        assert second["turn_id"] is None
+        view = await server.get(f"/sessions/{session}")
+        assert [item["text"] for item in view["turns"][-1]["items"] if item.get("kind") == "kernel"] == [second["text"]]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="found by /proc, which Linux alone has")
+async def test_what_outlives_a_sessions_kernel_is_told(serve: Serve) -> None:
+    code = (
+        "import subprocess, sys\n"
+        "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'], start_new_session=True)\nprint(p.pid)"
+    )
+    async with serve(carry=Told(run)) as server:
+        session = await server.new_session()
+        pid = int(await said(server, session, code))
+        seen = await server.wait_idle(session)
+        assert (await server.http.patch(f"/sessions/{session}", json={"archived": True})).status_code == 200
+        told = await server.wait(session, lambda event: event["type"] == "problem.noticed", after=seen[-1]["seq"])
+        os.kill(pid, signal.SIGKILL)
+        assert f"still run: {pid} (" in told[-1]["text"]
