@@ -80,6 +80,10 @@ async def test_a_kernel_is_told_pictures_are_shown_and_secrets_stay(serve: Serve
             assert "numbers: list (length 1,000)\nvalue: [0, 1, 2, 3, 4, 5, …]" in told
 
             await say(server, session, "Look", mentions=[{"kind": "variable", "name": "token"}])
+            assert (
+                "(The message is about this variable of the kernel:)\ntoken: str (not shown"
+                in asked(fake, 3)[-1]["content"]
+            )
             result = asked(fake, 4)[-1]
             assert result["role"] == "tool"
             assert "token: str (not shown: it looks like a secret)" in result["content"]
@@ -119,3 +123,20 @@ async def test_a_notebooks_kernel_is_told_in_short_also_while_the_users_own_cell
                 assert "- theirs: list (length 2) = [1, 2])" in told
             finally:
                 client.stop_channels()
+
+
+async def test_a_notebook_whose_kernel_is_gone_gets_none_for_a_look(serve: Serve, root: Path) -> None:
+    write(root / "a.ipynb", code("one", "x = 1"))
+    routes = {"GET /v1/models": as_json({"data": [{"id": "m"}]}), "POST /v1/chat/completions": model}
+    with FakeServer(routes).running() as fake:
+        async with serve(config=settings(root, fake)) as server:
+            session = await server.new_session(mode="auto")
+            await server.post(f"/sessions/{session}/notebook", {"path": "a.ipynb"}, status=200)
+            (kernel_id,) = server.app.kernel_manager.list_kernel_ids()
+            await server.app.kernel_manager.shutdown_kernel(kernel_id)
+            for other in await server.app.session_manager.list_sessions():
+                await server.app.session_manager.delete_session(other["id"])
+            assert (await server.http.get(f"/sessions/{session}/variables")).status_code == 409
+            await say(server, session, "About @x", mentions=[{"kind": "variable", "name": "y"}])
+            assert "(The message is about the variable y, but there is no kernel.)" in asked(fake, 0)[1]["content"]
+            assert list(server.app.kernel_manager.list_kernel_ids()) == []
