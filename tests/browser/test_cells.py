@@ -93,3 +93,51 @@ def test_hostile_text_under_a_cell_stays_text(screen: Screen, root: Path, model:
     rendered = cell.locator(".jp-OutputArea-output")
     assert rendered.locator("script, style, iframe, object, embed, form, img, svg, base, meta, link").count() == 0
     assert rendered.locator("a[href]:not([href^='http'])").count() == 0
+
+
+def test_an_answer_is_shown_once_and_is_a_value_for_the_next_cell(screen: Screen, root: Path, model: ModelServer):
+    script(model, code("print('seen', mine)\nmine += 1", "I look."), {"text": "It is **21**."})
+    cell = run_notebook(
+        screen,
+        root,
+        "answers.ipynb",
+        "%load_ext jupyter_pernix\nmine = 21",
+        "%%pernix --mode auto\nWhat is {mine}, and what did In[1] do?",
+        "display(_); print(_pernix.calls.tool.tolist(), mine, sorted(Out))",
+    )
+    outputs = cell.locator(".jp-OutputArea-child")
+    expect(outputs.nth(1)).to_have_text("['run_code'] 22 [2]\n", timeout=60_000)
+    expect(outputs.nth(0).locator("strong")).to_have_text("21")
+    asking = screen.page.locator(".jp-NotebookPanel:visible .jp-Notebook-cell").nth(1)
+    shown = asking.locator(".jp-OutputArea-child")
+    expect(shown).to_have_count(3)
+    expect(shown.nth(2).locator("strong")).to_have_text("21")
+    expect(asking.locator(".jp-OutputArea-executeResult")).to_have_count(0)
+
+
+def test_a_query_cell_shows_a_table(screen: Screen, root: Path, lab: Lab, model: ModelServer):
+    script(model, {"text": "Done."})
+    cell = run_notebook(
+        screen,
+        root,
+        "query.ipynb",
+        "%load_ext jupyter_pernix",
+        "%%pernix --new\nCount me",
+        "%%pernix sql\nSELECT text, code FROM turns\nWHERE text = 'Count me'",
+    )
+    table = cell.locator(".jp-OutputArea-child table.dataframe")
+    expect(table).to_contain_text("Count me", timeout=60_000)
+    expect(table).to_contain_text("answered")
+
+
+def test_the_last_error_is_mended_from_a_cell(screen: Screen, root: Path, model: ModelServer):
+    script(model, {"text": "`valeus` is a slip of the pen."})
+    name = "mend.ipynb"
+    run_notebook(screen, root, name, "%load_ext jupyter_pernix", "valeus", "%pernix fix")
+    broken = screen.page.locator(".jp-NotebookPanel:visible .jp-Notebook-cell").nth(1)
+    expect(broken).to_contain_text("NameError", timeout=60_000)
+    # The error has kept the cells behind it from running.
+    screen.page.locator(".jp-NotebookPanel:visible .jp-Notebook-cell").nth(2).click()
+    screen.page.keyboard.press("Control+Enter")
+    fixed = screen.page.locator(".jp-NotebookPanel:visible .jp-Notebook-cell").nth(2)
+    expect(fixed).to_contain_text("slip of the pen", timeout=60_000)
