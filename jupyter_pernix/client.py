@@ -160,14 +160,25 @@ class Client:
     def change_session(self, session_id: str, **fields: Any) -> JSON:
         return self.request("PATCH", f"/sessions/{quote(session_id, safe='')}", fields)
 
-    def submit(self, session_id: str, text: str, *, origin: str, can_ask: bool, budget: JSON | None = None) -> JSON:
+    def submit(
+        self,
+        session_id: str,
+        text: str,
+        *,
+        origin: str,
+        can_ask: bool,
+        budget: JSON | None = None,
+        kernel_id: str = "",
+    ) -> JSON:
         """``{"turn_id", "seq"}`` of the stored turn; it waits in the queue when the session is busy. ``can_ask`` false: nobody
-        is there to answer questions, what would be asked is refused. ``budget``: instead of the one in the settings."""
+        is there to answer questions, what would be asked is refused. ``budget``: instead of the one in the settings. ``kernel_id``:
+        of the cell that asks, if its session's code runs there."""
         body = {
             "text": text,
             "origin": origin,
             "can_ask": can_ask,
             **({"budget": budget} if budget is not None else {}),
+            **({"kernel_id": kernel_id} if kernel_id else {}),
         }
         return self.request("POST", f"/sessions/{quote(session_id, safe='')}/turns", body)
 

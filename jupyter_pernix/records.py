@@ -282,6 +282,8 @@ class TurnCreate(Record, frozen=True):
     can_ask: bool = True
     budget: Budget | None = None
     mentions: list[Mention] = []
+    kernel_id: str = ""
+    """Of the cell that asks, as the server lists it; only of a session whose code runs in that cell."""
 
 
 class TurnPatch(Record, frozen=True):

@@ -4,13 +4,13 @@ The magic sees ``execution.started`` on the stream, runs the code, and sends out
 for them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import anyio
 
-from ..errors import Conflict, KernelError, NotFound
+from ..errors import Conflict, NotFound
 from ..ids import ExecutionId, SessionId
-from ..ports import AskInput, OutputSink, Surroundings
+from ..ports import AskInput, Executor, OutputSink, Surroundings
 from ..records import ExecutionResult, OutputOp, Place, Variables
 
 _WATCH_SECONDS = 1.0
@@ -110,7 +110,10 @@ class InCellExecutor:
         *,
         kernel_name: str,
         listeners: Callable[[SessionId], int],
+        beside: Callable[[], Awaitable[Executor]],
     ) -> None:
+        """``beside``: what looks into the same kernel, or raises ``KernelError``."""
+        self._beside = beside
         self._executions = executions
         self._session_id = session_id
         self._kernel_name = kernel_name
@@ -143,10 +146,10 @@ class InCellExecutor:
         )
 
     async def variables(self, names: Sequence[str] | None = None) -> Variables:
-        raise KernelError("the kernel is busy with the cell that asked; its variables cannot be looked at from here")
+        return await (await self._beside()).variables(names)
 
     async def surroundings(self) -> Surroundings:
-        raise KernelError("the kernel is busy with the cell that asked")
+        return await (await self._beside()).surroundings()
 
     async def interrupt(self) -> None:
         """The user interrupts the cell; the server has no other way to."""

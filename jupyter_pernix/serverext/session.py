@@ -139,6 +139,7 @@ class Session:
             if self.around.stopping:
                 raise Conflict("the server is stopping")
             turn_id = new_turn_id()
+            self.kernel.cells_kernel_id = wanted.kernel_id
             submitted = TurnSubmitted(
                 session_id=self.session_id,
                 turn_id=turn_id,

@@ -40,6 +40,9 @@ class SessionKernel:
         self._executor: Executor | None = None
         self._executor_for = ""
         self._lock = anyio.Lock()
+        self.cells_kernel_id = ""
+        """The kernel of the cell that asked last, in a session whose code runs there; "" if it is not known."""
+        self._beside: tuple[str, Executor] | None = None
 
     @property
     def started(self) -> bool:
@@ -82,6 +85,7 @@ class SessionKernel:
                     self._log.session_id,
                     kernel_name=wanted,
                     listeners=around.bus.listeners,
+                    beside=self._beside_cell,
                 )
             case "attached":
                 hub = self._attachment.hub
@@ -90,6 +94,29 @@ class SessionKernel:
                 return await around.kernels.start(
                     wanted, cwd=self._log.space, side_file=self.side_file, on_late=self._late_output
                 )
+
+    async def _beside_cell(self) -> Executor:
+        """What looks into the kernel of the cell that asked, beside that cell.
+
+        :raises KernelError: if this server has no such kernel
+        """
+        wanted = self.cells_kernel_id
+        if not wanted:
+            raise KernelError("the kernel is busy with the cell that asked, and not known to this server")
+        if self._beside is not None and self._beside[0] == wanted:
+            return self._beside[1]
+        await self._leave_cell()
+        try:
+            executor = await self._attachment.hub.attach(wanted, side_file=self.side_file, on_late=self._late_output)
+        except NotebookRefused as exc:
+            raise KernelError(str(exc)) from exc
+        self._beside = wanted, executor
+        return executor
+
+    async def _leave_cell(self) -> None:
+        beside, self._beside = self._beside, None
+        if beside is not None:
+            await beside[1].aclose()
 
     async def running(self) -> Executor | None:
         """The kernel if there is one without starting it."""
@@ -107,6 +134,7 @@ class SessionKernel:
             await self._let_go()
 
     async def _let_go(self) -> None:
+        await self._leave_cell()
         executor, self._executor = self._executor, None
         if executor is None:
             return

@@ -13,7 +13,7 @@ from ...livetext import neutral
 from . import commands
 from .failures import Failures
 from .incell import InCell
-from .notebook import space_root
+from .notebook import own_kernel_id, space_root
 from .options import CellOptions, Wishes, cell_options
 from .question import Kept, ask
 from .turn import CellFailed, CellTurn
@@ -112,7 +112,8 @@ class Talk:
         asks = bool(getattr(kernel, "_allow_stdin", False))
         panel = client.address.pid == _parent_pid()
         can_ask = asks or panel
-        turn = client.submit(self.session_id, text, origin="magic", can_ask=can_ask, budget=options.budget)
+        ids = {"kernel_id": own_kernel_id()} if panel else {}  # another server does not know this kernel
+        turn = client.submit(self.session_id, text, origin="magic", can_ask=can_ask, budget=options.budget, **ids)
         self._incell = self._incell or InCell(shell, client)
         follow = CellTurn(
             client,
