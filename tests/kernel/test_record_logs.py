@@ -1,6 +1,7 @@
 """Run notebooks of recorded logs, whole and spoilt: always the same bytes, always valid, never with a secret in them."""
 
 import json
+import os
 import random
 import re
 from pathlib import Path
@@ -14,8 +15,9 @@ from nbclient import NotebookClient
 from jupyter_pernix import events as ev
 from jupyter_pernix.fold import SessionFold
 from jupyter_pernix.ids import ApprovalId, ChangeId, ExecutionId, InputId, SessionId
-from jupyter_pernix.kernel.languages import KernelIdentity
+from jupyter_pernix.kernel.languages import KernelIdentity, identity_of
 from jupyter_pernix.kernel.masking import Masker
+from jupyter_pernix.kernel.provision import Kernels, own_manager
 from jupyter_pernix.kernel.record import APPROVAL_MIME, PLAN_MIME, TOOL_CALL_MIME, run_notebook, write_notebook
 from jupyter_pernix.records import CellChange, CellSnapshot, ContextItem, Picture, Plan, PlanStep, SessionView
 
@@ -369,3 +371,18 @@ async def test_a_record_of_all_kinds_runs_again_to_its_end(tmp_path: Path):
     codes = [cell for cell in again.cells if cell.metadata.pernix.kind == "code"]
     assert codes[-1].outputs[0]["text"] == "2\n"
     assert codes[1].outputs[0]["ename"] == "StdinNotImplementedError"
+
+
+@pytest.mark.kernel
+async def test_the_language_that_is_told_without_asking_is_what_the_kernel_says(tmp_path: Path):
+    """Else JupyterLab marks a record as changed as soon as it is opened."""
+    kernels = Kernels(own_manager())
+    try:
+        await kernels.start("python3", tmp_path, os.environ)
+        said = kernels.language_info("python3")
+    finally:
+        await kernels.aclose()
+    assert said["name"] == "python" and "version" in said
+    assert identity_of("python3").language_info == said
+    spec = kernels.kernelspecs()["python3"]
+    assert identity_of("python3").display_name == spec.display_name
