@@ -1,7 +1,10 @@
 """What ``%pernix`` does in this kernel; made when it is first used, so that loading the magics costs next to nothing."""
 
 import atexit
+import getpass
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -109,9 +112,9 @@ class Talk:
         after = self._choose_session(client, options)
         shell = self._shell
         kernel = getattr(shell, "kernel", None)
-        asks = bool(getattr(kernel, "_allow_stdin", False))
+        ask, ask_password = _askers(kernel)
         panel = client.address.pid == _parent_pid()
-        can_ask = asks or panel
+        can_ask = ask is not None or panel
         ids = {"kernel_id": own_kernel_id()} if panel else {}  # another server does not know this kernel
         turn = client.submit(self.session_id, text, origin="magic", can_ask=can_ask, budget=options.budget, **ids)
         self._incell = self._incell or InCell(shell, client)
@@ -122,7 +125,8 @@ class Talk:
             after=after,
             view=CellView(shell.display_pub, live=kernel is not None),
             incell=self._incell,
-            ask=kernel.raw_input if asks and kernel is not None else None,
+            ask=ask,
+            ask_password=ask_password,
             panel=panel,
         )
         self.active = True
@@ -173,6 +177,13 @@ class Talk:
     def found(self) -> Client | None:
         """The server that is there, without starting one."""
         return _client.find() if self._client is None else self._client
+
+
+def _askers(kernel: Any) -> tuple[Callable[[str], str] | None, Callable[[str], str] | None]:
+    """How a line and a password are asked for at the cell; ``None`` where nobody is."""
+    if kernel is None:
+        return (input, getpass.getpass) if sys.stdin is not None and sys.stdin.isatty() else (None, None)
+    return (kernel.raw_input, kernel.getpass) if getattr(kernel, "_allow_stdin", False) else (None, None)
 
 
 def _parent_pid() -> int:

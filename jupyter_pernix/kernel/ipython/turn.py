@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 from ...client import JSON, Client, Message, TurnEnd
 from ...errors import RequestFailed
@@ -51,11 +52,12 @@ class CellTurn:
         view: CellView,
         incell: InCell,
         ask: Callable[[str], str] | None,
+        ask_password: Callable[[str], str] | None = None,
         panel: bool,
     ) -> None:
         self._client, self._session_id, self._turn_id = client, session_id, turn_id
         self._after, self._view, self._incell = after, view, incell
-        self._ask, self._panel = ask, panel
+        self._ask, self._ask_password, self._panel = ask, ask_password, panel
         self._messages: queue.SimpleQueue[Message | BaseException | None] = queue.SimpleQueue()
         self._left = False
         self._asking = ""
@@ -135,7 +137,8 @@ class CellTurn:
         if event["type"] == "execution.finished":
             self._incell.end(event["execution_id"])
         with self._lock:
-            if event["type"] == "approval.resolved" and event["approval_id"] == self._asking:
+            ended = {"approval.resolved": "approval_id", "input.answered": "input_id"}.get(event["type"])
+            if ended is not None and self._asking and event[ended] == self._asking:
                 self._asking = ""
                 interrupt_main_thread()
 
@@ -269,15 +272,27 @@ class CellTurn:
         if answer is not None:
             self._answer(event, *answer)
 
-    def _read_answer(self, event: JSON) -> tuple[str, str] | None:
+    def _input(self, event: JSON) -> None:
+        """Code in a kernel elsewhere asks for a line."""
+        if self._ask is None:
+            self._view.note(
+                f"The code asks for a line: {event['prompt']} It waits for your answer in the Pernix panel."
+            )
+            self._view.flush()
+            return
+        self._view.close_segment()
+        read = self._ask_password if event["password"] and self._ask_password is not None else self._ask
+        line = self._read(event["input_id"], event["prompt"], read)
+        if line is not None:
+            with contextlib.suppress(RequestFailed):  # it was answered elsewhere meanwhile
+                self._client.request("POST", f"/inputs/{quote(event['input_id'], safe='')}", {"text": line})
+
+    def _read(self, asking: str, prompt: str, read: Callable[[str], str]) -> str | None:
         """``None``: it was answered elsewhere."""
-        assert self._ask is not None
-        offered = [(key, choice, word) for key, choice, word in _ANSWERS if choice in event["choices"]]
-        prompt = ", ".join(f"{key} = {word}" for key, _, word in offered) + ", or what to do instead: "
         with self._lock:
-            self._asking = event["approval_id"]
+            self._asking = asking
         try:
-            line = self._ask(prompt).strip()
+            line = read(prompt)
         except KeyboardInterrupt:
             with self._lock:
                 elsewhere, self._asking = not self._asking, ""
@@ -286,6 +301,17 @@ class CellTurn:
             raise
         with self._lock:
             self._asking = ""
+        return line
+
+    def _read_answer(self, event: JSON) -> tuple[str, str] | None:
+        """``None``: it was answered elsewhere."""
+        assert self._ask is not None
+        offered = [(key, choice, word) for key, choice, word in _ANSWERS if choice in event["choices"]]
+        prompt = ", ".join(f"{key} = {word}" for key, _, word in offered) + ", or what to do instead: "
+        answered = self._read(event["approval_id"], prompt, self._ask)
+        if answered is None:
+            return None
+        line = answered.strip()
         for key, choice, _ in offered:
             if line.lower() == key:
                 return choice, ""
@@ -321,6 +347,7 @@ _HANDLERS: dict[str, Callable[[CellTurn, JSON], Any]] = {
     "execution.finished": CellTurn._executed,
     "approval.requested": CellTurn._question,
     "approval.resolved": CellTurn._resolved,
+    "input.requested": CellTurn._input,
     "problem.noticed": CellTurn._problem,
     "turn.finished": CellTurn._turn_finished,
 }

@@ -1,5 +1,7 @@
 """``%pernix`` in a real kernel, executed as a notebook, against a real server and a scripted model."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,6 +9,7 @@ from typing import Any
 import nbclient
 import nbformat
 import pytest
+from jupyter_client.manager import start_new_kernel
 from support.lab import Lab
 from support.model_server import ModelServer
 
@@ -206,3 +209,58 @@ def test_cells_that_were_changed_are_put_back(lab: Lab, model: ModelServer):
     cells = executed(lab.root, "%%pernix --mode auto\nGo", "%pernix undo", "%pernix undo")
     assert "other.ipynb" in plain(cells[1]) and "undone" in plain(cells[1]), (plain(cells[0]), plain(cells[1]))
     assert [cell.source for cell in nbformat.read(lab.root / "other.ipynb", 4).cells] == ["a = 1"]
+
+
+def test_a_line_that_a_kernel_elsewhere_asks_for_is_read_at_the_cell(lab: Lab, model: ModelServer):
+    session = lab.client().create_session(mode="auto")["session_id"]
+    call = {"name": "run_code", "arguments": {"code": "print('hello', input('who? '))"}}
+    says(model, {"text": "", "tool_calls": [call]}, "Done.")
+    manager, client = start_new_kernel(cwd=str(lab.root))
+    try:
+        shown: list[str] = []
+        prompts: list[str] = []
+
+        def typed(message: dict[str, Any]) -> None:
+            prompts.append(message["content"]["prompt"])
+            client.input("world")
+
+        def take(message: dict[str, Any]) -> None:
+            content = message["content"]
+            shown.append(content.get("text") or content.get("data", {}).get("text/plain") or "")
+
+        for cell in ("%load_ext jupyter_pernix", f"%pernix open {session}", "%%pernix\nGo"):
+            client.execute_interactive(cell, allow_stdin=True, stdin_hook=typed, output_hook=take, timeout=60)
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel()
+    assert prompts == ["who? "]
+    assert any("hello world" in text for text in shown)
+    assert shown[-1] == "Done." or "Done." in shown[-2:]
+
+
+def test_a_session_is_attached_to_the_kernels_notebook(lab: Lab, monkeypatch: pytest.MonkeyPatch):
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("a = 1")]), lab.root / "mine.ipynb")
+    monkeypatch.setenv("JPY_SESSION_NAME", str(lab.root / "mine.ipynb"))
+    cells = executed(lab.root, "%pernix attach", "%pernix sessions")
+    said = plain(cells[0])
+    session_id = said.split()[1]
+    view = lab.client().session(session_id)
+    assert "works in mine.ipynb now" in said
+    assert (view["notebook"]["path"], view["place"]) == ("mine.ipynb", "attached")
+    detached = executed(lab.root, f"%pernix detach {session_id}")
+    assert "no longer attached" in plain(detached[0])
+    assert lab.client().session(session_id)["notebook"] is None
+
+
+def test_a_terminal_shows_each_text_once(lab: Lab, model: ModelServer):
+    call = {"name": "run_code", "arguments": {"code": "print('there', 6 * 7)\n6 * 8"}}
+    says(model, {"text": "I look.", "tool_calls": [call]}, "It is said.")
+    source = (
+        "shell = get_ipython(); shell.run_line_magic('load_ext', 'jupyter_pernix'); "
+        "shell.run_cell('%%pernix --mode auto\\nGo', store_history=True); print('then', _.text, shell.execution_count)"
+    )
+    command = [sys.executable, "-m", "IPython", "--colors=NoColor", "--no-banner", "-c", source]
+    done = subprocess.run(command, cwd=lab.root, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, done.stderr
+    assert [done.stdout.count(text) for text in ("I look.", "there 42", "48", "Out[")] == [1, 1, 1, 0]
+    assert done.stdout.rstrip().splitlines()[-2:] == ["It is said.", "then It is said. 2"]
