@@ -136,18 +136,20 @@ class NotebookHub:
             shared = await self._shared.owner(path) if self._shared is not None else None
             if shared is not None:
                 return await act(shared), shared.kind
+            await self.pages.settled()
             for page, notebook in self.pages.holding(lambda other: self.same(other, path)):
                 try:
                     return await act(PageOwner(self.pages, page, notebook, session_id)), "page"
                 except OwnerGone:
                     continue
-            self._check_file(path)
-            return await act(FileOwner(self.contents, path)), "file"
+            return await act(self._file(path)), "file"
 
-    def _check_file(self, path: str) -> None:
+    def _file(self, path: str) -> FileOwner:
         real = self.real(path)
         if not real.is_relative_to(self._root):
             raise NotebookRefused(f"the path {path!r} leads out of the server's root")
+        read_only = real.is_file() and not real.stat().st_mode & 0o222
+        return FileOwner(self.contents, path, read_only=read_only)
 
     async def _language(self, path: str) -> str:
         try:

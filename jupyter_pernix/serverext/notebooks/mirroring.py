@@ -19,12 +19,11 @@ from ..background import start_guarded
 from ..surroundings import Surroundings
 from .hub import NotebookHub
 from .owners import Outputs
+from .pages import GRACE_SECONDS
 from .session_cells import SessionCells
 
 log = logging.getLogger(__name__)
 
-GRACE_SECONDS = 15.0
-"""In so long after a start, a page that was open has told so."""
 LATER_SECONDS = 1.0
 """So long it is waited for more before outputs are put again."""
 

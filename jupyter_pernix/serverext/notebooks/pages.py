@@ -21,6 +21,8 @@ from ..bus import Bus
 
 STALE_SECONDS = 30.0
 """A page that has not been heard of for so long may be gone."""
+GRACE_SECONDS = 12.0
+"""In so long after a start, pages that were open before have told what they have open."""
 _KEPT_SECONDS = 600.0
 """So long a silent page is asked before it is forgotten for good."""
 _ANSWERS_KEPT = 1000
@@ -57,6 +59,8 @@ class Pages:
         self.on_change: Callable[[set[str]], None] = lambda paths: None
         self._bus = bus
         self._clock = clock
+        self._born = clock.monotonic()
+        self._told = anyio.Event()
         self._pages: dict[str, Page] = {}
         self._waits: dict[str, _Wait] = {}
         self._taken: dict[str, str] = {}
@@ -65,6 +69,7 @@ class Pages:
     def put(self, state: PageState) -> None:
         """What a page has open now."""
         self._forget_old()
+        self._told.set()
         before = self._pages.get(state.page_id)
         now = self._clock.monotonic()
         self._pages[state.page_id] = Page(page_id=state.page_id, notebooks=list(state.notebooks), heard_at=now)
@@ -110,10 +115,13 @@ class Pages:
     def is_stale(self, page: Page) -> bool:
         return self._clock.monotonic() - page.heard_at > STALE_SECONDS
 
-    @property
-    def known(self) -> bool:
-        """Some page has told what it has open."""
-        return bool(self._pages)
+    async def settled(self) -> None:
+        """After a start, until a page that listens already has told what it has open, or could have."""
+        left = self._born + GRACE_SECONDS - self._clock.monotonic()
+        listens = any(one.session_id is None for one in self._bus.subscriptions)
+        if left > 0 and listens and not self._told.is_set():
+            with anyio.move_on_after(left):
+                await self._told.wait()
 
     async def ask(
         self, page_id: str, session_id: SessionId, *, request_id: str, seconds: float, **fields: Any

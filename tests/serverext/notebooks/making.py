@@ -16,7 +16,12 @@ def words(cell_id: str, source: str) -> CellSnapshot:
 
 
 def as_json(cell: CellSnapshot) -> JSON:
-    made: JSON = {"id": cell.cell_id, "cell_type": cell.cell_type, "metadata": {}, "source": cell.source}
+    made: JSON = {
+        "id": cell.cell_id,
+        "cell_type": cell.cell_type,
+        "metadata": {},
+        "source": cell.source.splitlines(True),
+    }
     if cell.cell_type == "code":
         made |= {"outputs": cell.outputs, "execution_count": cell.execution_count}
     return made
@@ -25,7 +30,7 @@ def as_json(cell: CellSnapshot) -> JSON:
 def write(path: Path, *cells: CellSnapshot, kernel: str = "python3") -> None:
     metadata: JSON = {"kernelspec": {"name": kernel, "display_name": "Python 3", "language": "python"}}
     body = {"cells": [as_json(cell) for cell in cells], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
-    path.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(body, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def sources(path: Path) -> dict[str, str]:
