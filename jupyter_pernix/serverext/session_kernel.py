@@ -15,7 +15,6 @@ from .incell import InCellExecutor
 from .notebooks.attachment import Attachment
 from .session_log import SessionLog, turn_of_execution
 
-
 _MOST_SURVIVORS = 10
 
 

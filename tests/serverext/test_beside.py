@@ -140,3 +140,35 @@ async def test_a_notebook_whose_kernel_is_gone_gets_none_for_a_look(serve: Serve
             await say(server, session, "About @x", mentions=[{"kind": "variable", "name": "y"}])
             assert "(The message is about the variable y, but there is no kernel.)" in asked(fake, 0)[1]["content"]
             assert list(server.app.kernel_manager.list_kernel_ids()) == []
+
+
+async def test_the_kernel_of_a_cell_that_asks_is_looked_into_beside_that_cell(serve: Serve, root: Path) -> None:
+    write(root / "a.ipynb", code("one", "x = 1"))
+    routes = {"GET /v1/models": as_json({"data": [{"id": "m"}]}), "POST /v1/chat/completions": model}
+    with FakeServer(routes).running() as fake:
+        async with serve(config=settings(root, fake)) as server:
+            made = await server.app.session_manager.create_session(
+                path="a.ipynb", name="a.ipynb", type="notebook", kernel_name="python3"
+            )
+            kernel_id = made["kernel"]["id"]
+            client = server.app.kernel_manager.get_kernel(kernel_id).client()
+            client.start_channels()
+            try:
+                await client.wait_for_ready(timeout=30)
+                client.execute("x = 7\nimport time\nwhile x: time.sleep(0.01)")
+                session = await server.new_session(mode="auto", place="in_cell", origin="magic")
+                with anyio.fail_after(30):
+                    while (await client.get_iopub_msg())["msg_type"] != "execute_input":
+                        pass
+                await say(server, session, "What is @x?", kernel_id=kernel_id)
+                told = asked(fake, 0)[1]["content"]
+                assert "(The kernel is python3: python 3." in told
+                assert "(The message is about this variable of the kernel:)\nx: int\nvalue: 7" in told
+                assert (await server.get(f"/sessions/{session}/variables/x"))["preview"] == "7"
+                await say(server, session, "And @x?", kernel_id="another")
+                assert "value: 7" not in asked(fake, 1)[-1]["content"]
+                assert (await server.http.get(f"/sessions/{session}/variables")).status_code == 409
+                await server.http.patch(f"/sessions/{session}", json={"archived": True})
+                assert list(server.app.kernel_manager.list_kernel_ids()) == [kernel_id]
+            finally:
+                client.stop_channels()

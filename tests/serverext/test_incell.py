@@ -5,9 +5,10 @@ from typing import Any
 import anyio
 import pytest
 
-from jupyter_pernix.errors import Conflict, NotFound
+from jupyter_pernix.errors import Conflict, KernelError, NotFound
 from jupyter_pernix.events import ExecutionFinished, ExecutionOutput, ExecutionStarted
 from jupyter_pernix.ids import CallId, ExecutionId, SessionId, new_execution_id
+from jupyter_pernix.ports import Executor
 from jupyter_pernix.records import ExecutionResult, OutputOp
 from jupyter_pernix.serverext import incell
 from jupyter_pernix.serverext.incell import InCellExecutions, InCellExecutor
@@ -28,10 +29,17 @@ class Cell:
     def __init__(self, *, listening: bool = True) -> None:
         self.executions = InCellExecutions()
         self.executor = InCellExecutor(
-            self.executions, SESSION, kernel_name="python3", listeners=lambda _: int(listening)
+            self.executions,
+            SESSION,
+            kernel_name="python3",
+            listeners=lambda _: int(listening),
+            beside=self.beside,
         )
         self.taken: list[OutputOp] = []
         self.result: ExecutionResult | None = None
+
+    async def beside(self) -> Executor:
+        raise KernelError("not from here")
 
     async def take(self, op: OutputOp) -> None:
         await anyio.lowlevel.checkpoint()

@@ -48,4 +48,4 @@ async def test_a_kernel_that_cannot_be_looked_into_is_a_conflict(serve: Serve) -
         session = await server.new_session(place="in_cell")
         answer = await server.http.get(f"/sessions/{session}/variables")
         assert answer.status_code == 409
-        assert "busy with the cell" in answer.json()["message"]
+        assert "not known to this server" in answer.json()["message"]

@@ -160,6 +160,7 @@ export interface TurnCreate {
   can_ask?: boolean;
   budget?: Budget | null;
   mentions?: Mention[];
+  kernel_id?: string;
 }
 
 /** A new text for a message that still waits for its turn. */
