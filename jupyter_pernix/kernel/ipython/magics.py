@@ -35,6 +35,11 @@ class PernixMagics(Magics):
             self._talk = Talk(self.shell, self.failures)
         return self._talk
 
+    @property
+    def session_id(self) -> str:
+        """The session that this kernel's cells go on with; "" while there is none."""
+        return "" if self._talk is None else self._talk.session_id
+
     @no_var_expand
     @line_cell_magic
     @_documented

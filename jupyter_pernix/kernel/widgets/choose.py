@@ -62,9 +62,9 @@ def _notebook(client: Client) -> str:
     name = os.environ.get("JPY_SESSION_NAME", "")
     if not name:
         return ""
-    path = Path(name)
-    root = Path(str(client.info().get("server_root") or client.address.root)).expanduser()
-    return path.relative_to(root).as_posix() if path.is_absolute() and path.is_relative_to(root) else path.as_posix()
+    root = Path(str(client.info().get("server_root") or client.address.root)).expanduser().resolve()
+    path = (root / name).resolve()
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else ""
 
 
 def _magics_session() -> str:

@@ -212,7 +212,10 @@ def test_a_session_is_named_by_its_beginning_or_is_the_last_one(lab: Lab, kernel
     )
     assert said == "The newest\n" * 3
     assert kernel.run("ToolCalls('ses_nothing')") == "NotFound: there is no session 'ses_nothing'"
-    new_session(lab)
+    other = new_session(lab)
+    assert kernel.run("print(ToolCalls().session['session_id'])") == f"{other}\n"
+    kernel.run(f"%load_ext jupyter_pernix\n%pernix open {session}")
+    assert kernel.run("print(ToolCalls().session['title'])") == "The newest\n"
     assert kernel.run("ToolCalls('ses')").startswith("NotFound: there is no single session 'ses (it could be ses_")
 
 
