@@ -149,6 +149,7 @@ function CallBody(props: CallCardProps): React.JSX.Element {
           key={execution.execution_id}
           execution={execution}
           showCode={!SHOWS_CODE.has(call.tool)}
+          settled={call.status !== 'in_progress'}
           onInput={onInput}
           onOpenNotebook={onOpenNotebook}
         />

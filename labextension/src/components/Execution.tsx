@@ -20,13 +20,13 @@ export function languageOf(kernelName: string): string {
   return LANGUAGES.find(([kernel]) => kernel.test(kernelName))?.[1] ?? 'python';
 }
 
-/** Code that ran: which cell it is, what it asked for, how it failed, what it printed. */
+/** Code that ran: which cell it is, what it asked for, how it failed, what it printed. `settled`: its call is over. */
 export function Execution(
-  props: ExecutionHandlers & { execution: ExecutionView; showCode: boolean }
+  props: ExecutionHandlers & { execution: ExecutionView; showCode: boolean; settled: boolean }
 ): React.JSX.Element {
-  const { execution, showCode, onInput } = props;
+  const { execution, showCode, settled, onInput } = props;
   const { Code, Outputs } = useRenderers();
-  const owed = execution.notebook !== '' && execution.status !== null && !execution.mirrored;
+  const owed = settled && execution.notebook !== '' && execution.status !== null && !execution.mirrored;
   return (
     <>
       <CellLine {...props} />

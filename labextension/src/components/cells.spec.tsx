@@ -258,6 +258,11 @@ it('a cell that ran is named with its notebook, which opens', async () => {
   expect(opened).toEqual(['csv/a.ipynb']);
 });
 
+it('outputs that have not reached the notebook are said only when the call is over', () => {
+  draw(card(callOf(after('execution.finished', 1), 'c2')));
+  expect(host.textContent).not.toContain('does not show these outputs');
+});
+
 describe('what the model was told', () => {
   it('stands under the message in chips that show the very words', async () => {
     draw(<Told turn={DONE.turns[0] ?? { mentions: [], context: [] }} />);
