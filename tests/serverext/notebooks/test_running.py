@@ -87,7 +87,9 @@ async def test_a_page_that_is_reloaded_while_a_cell_runs_gets_its_outputs_afterw
         assert await listed(server, "executions") == []
 
 
-async def test_outputs_that_nobody_took_are_put_when_a_page_opens_the_notebook(serve: Serve, root: Path) -> None:
+async def test_outputs_that_nobody_took_are_put_when_a_page_opens_the_notebook(
+    serve: Serve, root: Path, quick: None
+) -> None:
     write(root / "a.ipynb", *CELLS)
     async with serve(carry=scripted([read(), run("load")])) as server:
 
@@ -105,6 +107,30 @@ async def test_outputs_that_nobody_took_are_put_when_a_page_opens_the_notebook(s
         assert await listed(server, "executions") == []
         loaded: Any = json.loads((root / "a.ipynb").read_text())
         assert loaded["cells"][1]["execution_count"] == 1
+
+
+async def test_outputs_that_are_owed_when_the_server_stops_are_put_by_the_next_one(
+    serve: Serve, root: Path, quick: None
+) -> None:
+    write(root / "a.ipynb", *CELLS)
+    async with serve(carry=scripted([read(), run("load", "show")])) as server:
+
+        def before(request: Any) -> None:
+            page.silent = request.op == "outputs"
+
+        page = ScriptedPage(server=server, page_id="p", path="a.ipynb", cells=list(CELLS), before=before)
+        session = await server.new_session(notebook="a.ipynb", **AUTO)
+        async with page.open():
+            await turn(server, session)
+    async with serve() as server:
+        again = ScriptedPage(server=server, page_id="p2", path="a.ipynb", cells=page.cells)
+        async with again.open():
+            await again.until_asked(4)
+            with anyio.fail_after(20):
+                while await listed(server, "executions"):
+                    await anyio.lowlevel.checkpoint()
+        assert [request.cell_id for request in again.asked if request.op == "outputs"] == ["load", "show"]
+        assert again.cells[2].outputs[0]["text"] == "21\n"
 
 
 async def test_what_a_thread_prints_later_reaches_the_file(serve: Serve, root: Path) -> None:
