@@ -4,6 +4,7 @@ import argparse
 import sys
 
 from ..client import JSON, Client
+from ..errors import RequestFailed
 from ..livetext import neutral, state_word
 from .connection import connected
 from .follow import Follow
@@ -53,9 +54,18 @@ def resume_command(options: argparse.Namespace) -> int:
             return begin_from(client, record, as_json=options.as_json)
         session_id = record.session_id if record is not None else _id(client, options.session)
         after = int(client.session(session_id)["last_seq"])
-        turn = client.resume(session_id)
+        try:
+            turn = client.resume(session_id)
+        except RequestFailed as exc:
+            raise _with_way_on(exc, session_id) from exc
         follow = Follow(client, session_id, turn["turn_id"], after, as_json=options.as_json, can_ask=can_ask)
         return follow.to_the_end()
+
+
+def _with_way_on(exc: RequestFailed, session_id: str) -> RequestFailed:
+    """Where nothing is left to go on with, the session still takes another request."""
+    way = f'give it its next request with: jupyter pernix run --session {session_id} "…"'
+    return RequestFailed(str(exc), status=exc.status, hint=exc.hint or (way if exc.status == 409 else ""))
 
 
 def compact_command(options: argparse.Namespace) -> int:
