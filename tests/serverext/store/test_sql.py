@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
+from support.story import story
 
 from jupyter_pernix.errors import InvalidInput, StoreError
 from jupyter_pernix.records import SqlQuery, SqlResult
@@ -75,6 +76,36 @@ async def test_each_view_can_be_read_and_is_empty_at_first(store: EventStore) ->
     for name in VIEWS:
         answer = await ask(store, f"FROM {name}")
         assert (name, answer.rows, answer.columns[0]) == (name, [], "session_id")
+
+
+TOLD = {
+    "SELECT title, mode, place, archived, state, turns, tool_calls, prompt_tokens FROM sessions": [
+        ["The lost row", "edit", "own", True, "idle_ready", 2, 5, 900]
+    ],
+    "SELECT text, origin, code, steps, completion_tokens FROM turns ORDER BY turn_id": [
+        ["Find it.", "panel", "answered", 1, 100],
+        ["Thank you.", "cli", "cancelled", None, None],
+    ],
+    "SELECT model, role, prompt_tokens, finish_reason FROM steps ORDER BY step_id": [
+        ["spare-1", "primary", 900, "tool_calls"],
+        ["scripted-1", "primary", None, None],
+    ],
+    "SELECT tool, verdict, status, result FROM tool_calls WHERE kind = 'execute' ORDER BY call_id LIMIT 1": [
+        ["run_code", "ask", "completed", "1460\n"]
+    ],
+    "SELECT code, status, seconds, notebook FROM executions WHERE place = 'own'": [
+        ["print(len(rows))", "ok", 0.2, ""],
+    ],
+    "SELECT question, choice, answered_by FROM approvals": [["Run this code?", "allow_session", "panel"]],
+    "SELECT text FROM messages": [["I look at the rows."]],
+    "SELECT path, added_lines, created, deleted FROM file_changes": [["lines.py", 2, False, False]],
+    "SELECT op, status FROM cell_changes ORDER BY change_id": [["edit", "undone"], ["delete", "refused"]],
+}
+
+
+async def test_the_views_tell_what_happened(store: EventStore) -> None:
+    await store.append([stored.event for stored in story()])
+    assert {query: await rows(store, query) for query in TOLD} == TOLD
 
 
 async def test_values_are_what_every_reader_of_json_can_read(store: EventStore) -> None:
