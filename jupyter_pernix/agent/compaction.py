@@ -319,7 +319,7 @@ async def compact_now(
     if model is None:
         return None
     journal = Journal(host, system=await briefing(host), log=log)
-    toolbox = await Toolbox.of(host, TOOLS)
+    toolbox = await Toolbox.of(host, TOOLS, log)
     sizes = Sizes(toolbox.specs(model.protocol), log)
     asides = Asides(
         session_id=host.session_id, turn_id=None, store=journal.add, clock=SystemClock(), retry=settings.retry

@@ -2,7 +2,8 @@
 
 The specs that are sent never change in a session, not by a restart and not by a new version of this program: they stand before the
 conversation in the endpoint's prefix. A tool that came later is told in a user's message and called through ``use_tool``; one that
-is gone says so when it is called. Models that are driven by actions have the tools in their prompt, always those of now.
+is gone says so when it is called. Models that are driven by actions have the tools in their prompt, always those of now; they are mostly
+small, so the tools of open notebooks are told to them only while the session is attached to one.
 """
 
 import hashlib
@@ -16,7 +17,7 @@ import msgspec
 from msgspec import Meta
 
 from ..errors import ToolRetry
-from ..events import InstructionsRead
+from ..events import InstructionsRead, SessionAttached, SessionDetached, Stored
 from ..ids import TurnId
 from ..ports import TurnHost
 from ..records import JSON, ModelProtocol, ToolKind
@@ -24,7 +25,7 @@ from .guards import call_key
 from .keeping import kept_or_new
 from .model.parts import ToolSpec
 from .tools.base import Arguments, Bound, Tool, schema_of
-from .tools.registry import tool_named
+from .tools.registry import IN_NOTEBOOKS, tool_named
 
 USE_TOOL = "use_tool"
 TOLD_AS = "The list of tools"
@@ -62,19 +63,19 @@ class Found:
 class Toolbox:
     """``told``: the specs as the session's first turn had them."""
 
-    def __init__(self, tools: Mapping[str, Tool[Any]], told: Sequence[ToolSpec]) -> None:
+    def __init__(self, tools: Mapping[str, Tool[Any]], told: Sequence[ToolSpec], *, attached: bool) -> None:
         self.tools = tools
         self._told = tuple(told)
-        self._now = tuple(tool.spec for tool in tools.values())
+        self._now = tuple(tool.spec for name, tool in tools.items() if attached or name not in IN_NOTEBOOKS)
         self._names = {spec.name: spec for spec in self._told}
 
     @classmethod
-    async def of(cls, host: TurnHost, tools: Mapping[str, Tool[Any]]) -> "Toolbox":
-        """With the specs that are kept for the host's session; from its first turn on they are those of ``tools``."""
+    async def of(cls, host: TurnHost, tools: Mapping[str, Tool[Any]], log: Sequence[Stored]) -> "Toolbox":
+        """With the specs that are kept for the host's session, whose log this is; from its first turn on they are those of ``tools``."""
         path, _ = host.side_file("tools.json")
         specs = [*(tool.spec for tool in tools.values()), USE_TOOL_SPEC]
         kept = await anyio.to_thread.run_sync(_kept_or_new, path, specs)
-        return cls(tools, kept)
+        return cls(tools, kept, attached=_attached(log))
 
     def specs(self, protocol: ModelProtocol) -> tuple[ToolSpec, ...]:
         """What a request offers; the same object each time."""
@@ -149,6 +150,14 @@ class Toolbox:
 
     def _gone_lines(self) -> list[str]:
         return [f"- gone: {name}" for name in self._names if name not in self.tools and name != USE_TOOL]
+
+
+def _attached(log: Sequence[Stored]) -> bool:
+    """Whether a session is attached to a notebook at the end of its log."""
+    for stored in reversed(log):
+        if isinstance(stored.event, SessionAttached | SessionDetached):
+            return isinstance(stored.event, SessionAttached)
+    return False
 
 
 def _kept_or_new(path: Path, specs: Sequence[ToolSpec]) -> list[ToolSpec]:

@@ -69,7 +69,7 @@ class Turn:
         left = left_behind(journal.log, turn_id)
         desk = Shares(spending, clock)
         offered = dict(tools) if host.is_worker else {**tools, DELEGATE: delegate_tool(desk)}
-        toolbox = await Toolbox.of(host, offered)
+        toolbox = await Toolbox.of(host, offered, journal.log)
         sizes = Sizes(toolbox.specs(primary.protocol), journal.log)
         model, role = await _who_answers(models, primary, role, left)
         steps = Steps(

@@ -14,8 +14,8 @@ from jupyter_pernix.agent.run_settings import OneModel
 from jupyter_pernix.agent.testing import Says, ScriptedModel, call
 from jupyter_pernix.agent.toolbox import TOLD_AS, Toolbox
 from jupyter_pernix.agent.tools.base import Arguments, Tool, ToolContext, ToolResult
-from jupyter_pernix.agent.tools.registry import TOOLS
-from jupyter_pernix.events import InstructionsRead, PolicyDecided, ToolCallRequested
+from jupyter_pernix.agent.tools.registry import IN_NOTEBOOKS, TOOLS
+from jupyter_pernix.events import InstructionsRead, PolicyDecided, SessionAttached, SessionDetached, ToolCallRequested
 
 
 class Weigh(Arguments, frozen=True):
@@ -112,11 +112,25 @@ async def test_a_model_that_is_driven_by_actions_has_the_tools_of_now(acting: Ac
     assert "use_tool" not in model.tools
 
 
+async def test_under_actions_the_tools_of_notebooks_are_told_while_one_is_attached(acting: Acting) -> None:
+    alone = await say(acting, answer(), tools=dict(TOOLS), protocol="actions")
+    session_id = acting.host.session_id
+    await acting.host.append(
+        SessionAttached(session_id=session_id, path="a.ipynb", kernel_id="k", kernel_name="python3")
+    )
+    attached = await say(acting, answer(), tools=dict(TOOLS), protocol="actions")
+    await acting.host.append(SessionDetached(session_id=session_id))
+    detached = await say(acting, answer(), tools=dict(TOOLS), protocol="actions")
+
+    assert set(attached.tools) - set(alone.tools) == IN_NOTEBOOKS
+    assert detached.tools == alone.tools
+
+
 async def test_what_is_told_is_kept_as_it_was_to_the_byte(acting: Acting) -> None:
     await say(acting, answer(), tools=dict(TOOLS))
     kept = (acting.root / "side" / "tools.json").read_bytes()
     described = {name: replace(tool, description="Something else.") for name, tool in TOOLS.items()}
-    box = await Toolbox.of(acting.host, described)
+    box = await Toolbox.of(acting.host, described, acting.host.log)
     await say(acting, answer(), tools=described)
 
     assert (acting.root / "side" / "tools.json").read_bytes() == kept

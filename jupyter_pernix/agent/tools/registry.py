@@ -29,6 +29,10 @@ TOOLS: Mapping[str, Tool[Any]] = {
 }
 
 
+IN_NOTEBOOKS = frozenset({notebook_read.TOOL.name, notebook_edit.TOOL.name, notebook_run.TOOL.name})
+"""Those for the cells of notebooks."""
+
+
 def tool_named(name: str, tools: Mapping[str, Tool[Any]] = TOOLS) -> Tool[Any]:
     """:raises ToolRetry: if there is none, with the names that there are"""
     tool = tools.get(name)
