@@ -30,6 +30,9 @@ _ASIDES = {
 
 _COMMS = ("comm_open", "comm_msg", "comm_close")
 
+_DIGESTS = 4_000
+"""Messages that are remembered so that none can be replayed; the library's 65,536 are 10 MB for each connection."""
+
 _YIELD_EVERY = 50
 """Messages after which other tasks get a turn."""
 
@@ -56,7 +59,9 @@ def new_context() -> zmq.asyncio.Context:
 
 def _new_client(manager: KernelManager, context: zmq.asyncio.Context) -> AsyncKernelClient:
     """Two clients that share a session id take each other's replies, so each has its own."""
-    session = Session(key=manager.session.key, signature_scheme=manager.session.signature_scheme)
+    session = Session(
+        key=manager.session.key, signature_scheme=manager.session.signature_scheme, digest_history_size=_DIGESTS
+    )
     return AsyncKernelClient(
         **{**manager.get_connection_info(session=True), "session": session, "context": context, "parent": manager}
     )
