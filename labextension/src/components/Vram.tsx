@@ -62,9 +62,11 @@ function Card(props: { device: GpuDevice; ownPid: number }): React.JSX.Element {
           />
         </div>
       )}
-      <div>
-        {gib(used)} of {gib(total)} used · <strong>{gib(free)} free</strong>
-      </div>
+      {total !== null && (
+        <div>
+          {gib(used)} of {gib(total)} used · <strong>{gib(free)} free</strong>
+        </div>
+      )}
       {device.problem && <div className="jp-Pernix-note">Not all can be read: {device.problem}</div>}
       <Processes device={device} ownPid={ownPid} />
     </section>

@@ -53,6 +53,14 @@ it('a card says what is used, what is free, and who has it', () => {
   expect(words).not.toContain('Not live');
 });
 
+it('what a card does not tell is not made up', () => {
+  const words = vram({
+    devices: [{ ...GPU, total_bytes: null, used_bytes: null, free_bytes: null, problem: 'no' }]
+  });
+  expect(words.textContent).not.toContain('GiB used');
+  expect(words.textContent).toContain('Not all can be read: no');
+});
+
 it('without a card the reason stands there, and a picture says when it was taken', () => {
   const words = vram(
     { devices: [], driver: '', detail: 'no NVIDIA GPU found: none' },

@@ -126,14 +126,19 @@ function Body(props: WidgetViewProps): React.JSX.Element {
 function Calls(props: { calls: readonly CallView[]; follow: boolean }): React.JSX.Element {
   const { calls } = props;
   const list = useNewest(calls.length, props.follow);
-  return calls.length === 0 ? (
-    <div className="jp-Pernix-dim">No tool call yet.</div>
-  ) : (
-    <div ref={list} className="jp-PernixWidget-calls" role="group" aria-label="Tool calls" tabIndex={0}>
-      {calls.map(call => (
-        <CallCard key={call.call_id} call={call} />
-      ))}
-    </div>
+  if (calls.length === 0) {
+    return <div className="jp-Pernix-dim">No tool call yet.</div>;
+  }
+  const asked = calls.some(call => call.approval !== null && call.approval.choice === null);
+  return (
+    <>
+      <div ref={list} className="jp-PernixWidget-calls" role="group" aria-label="Tool calls" tabIndex={0}>
+        {calls.map(call => (
+          <CallCard key={call.call_id} call={call} />
+        ))}
+      </div>
+      {asked && props.follow && <div className="jp-Pernix-note">Its question is answered in the panel.</div>}
+    </>
   );
 }
 
