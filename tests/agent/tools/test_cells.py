@@ -3,9 +3,18 @@ from pathlib import Path
 import pytest
 from agent.acting import Acting, answer
 
+from jupyter_pernix.agent.legality import illegalities
 from jupyter_pernix.agent.testing import Executes, FakeExecutor, MemoryHost, Says, call, printed, shown
 from jupyter_pernix.errors import KernelDied, KernelMissing
-from jupyter_pernix.events import ExecutionFinished, ExecutionOutput, ExecutionStarted, ToolCallFinished, encode_event
+from jupyter_pernix.events import (
+    ExecutionFinished,
+    ExecutionOutput,
+    ExecutionStarted,
+    InputAnswered,
+    InputRequested,
+    ToolCallFinished,
+    encode_event,
+)
 from jupyter_pernix.records import ExecutionResult, OutputOp, Picture
 
 PNG = "iVBORw0KGgo="
@@ -197,3 +206,23 @@ async def test_output_that_is_no_unicode_is_stored_all_the_same(tmp_path: Path) 
 
     assert acting.results == ["ok [1]\na?b\n?"]
     assert all(encode_event(event) for event in acting.host.events)
+
+
+async def test_code_asks_a_person_for_lines(tmp_path: Path) -> None:
+    executor = FakeExecutor([Executes(asks=("name? ", "age? "))])
+    acting = Acting(root=tmp_path, executor=executor, can_ask=True)
+    acting.host.lines = ["Ada", "36"]
+    await acting.say([Says(calls=(call("run_code", code="input()"),)), answer()])
+
+    assert executor.typed == ["Ada", "36"]
+    asked = [(event.prompt, event.password) for event in acting.of(InputRequested)]
+    assert asked == [("name? ", False), ("age? ", False)]
+    assert [(event.text, event.by) for event in acting.of(InputAnswered)] == [("Ada", "script"), ("36", "script")]
+    assert illegalities(acting.host.log) == []
+
+
+async def test_code_asks_nobody_where_nobody_is(tmp_path: Path) -> None:
+    executor = FakeExecutor([Executes(asks=("name? ",))])
+    acting = Acting(root=tmp_path, executor=executor, can_ask=False)
+    await acting.say([Says(calls=(call("run_code", code="input()"),)), answer()])
+    assert (executor.typed, acting.of(InputRequested)) == ([None], [])
