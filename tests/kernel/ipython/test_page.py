@@ -78,3 +78,16 @@ def test_the_examples_run(lab: Lab, monkeypatch: pytest.MonkeyPatch):
     assert "the session works in the mode plan" in shown[cells("steer")[1]][0]["text"]
     assert "not undone: what 1 piece of code did" in shown[cells("steer")[-1]][0]["text"]
     assert "valeus" in lab.client().session(lab.client().sessions()[0]["session_id"])["turns"][-1]["text"]
+
+
+@pytest.mark.server
+@pytest.mark.kernel
+def test_the_example_reads_the_log(lab: Lab, monkeypatch: pytest.MonkeyPatch):
+    for name, value in lab.environ.items():
+        monkeypatch.setenv(name, value)
+    book = nbformat.read(lab.root / "history.ipynb", as_version=nbformat.NO_CONVERT)
+    nbformat.validate(book)
+    assert [(cell.outputs, cell.execution_count) for cell in book.cells if cell.cell_type == "code"] == [([], None)] * 5
+    nbclient.NotebookClient(book, timeout=90, resources={"metadata": {"path": str(lab.root)}}).execute()
+    assert all("<table" in book.cells[at].outputs[0]["data"]["text/html"] for at in (2, 4, 6))
+    assert book.cells[8].outputs[0]["data"]["text/plain"].isdigit()
