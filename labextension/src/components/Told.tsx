@@ -21,12 +21,12 @@ export function Told(props: { turn: Pick<TurnView, 'mentions' | 'context'> }): R
   return (
     <div className="jp-Pernix-told" role="group" aria-label={TOLD.means} title={TOLD.means}>
       <div className="jp-Pernix-toldLine">
-        {context.length > 0 && <span className="jp-Pernix-dim">{TOLD.label}</span>}
         {bare.map((mention, index) => (
           <span key={index} className="jp-Pernix-chip">
             {mentionWords(mention)}
           </span>
         ))}
+        {context.length > 0 && <span className="jp-Pernix-dim">{TOLD.label}</span>}
         {context.map((entry, index) => (
           <button
             key={index}
