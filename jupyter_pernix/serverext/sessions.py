@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from ..errors import Conflict, InvalidInput, NotFound
+from ..errors import Conflict, InvalidInput, NotFound, PernixError
 from ..events import (
     Event,
     SessionArchived,
@@ -155,8 +155,16 @@ class Sessions:
             budget=wanted.budget,
         )
         if wanted.notebook:
-            await session.attachment.attach(wanted.notebook, wanted.kernel_name)
+            await self._attach_new(session, wanted)
         return self.summary(session.session_id)
+
+    async def _attach_new(self, session: Session, wanted: SessionCreate) -> None:
+        """A session that was asked for with a notebook which it cannot have is not left in the list."""
+        try:
+            await session.attachment.attach(wanted.notebook, wanted.kernel_name)
+        except PernixError:
+            await session.log.append(SessionArchived(session_id=session.session_id, archived=True))
+            raise
 
     async def attach(self, session_id: SessionId, wanted: NotebookAttach) -> SessionSummary:
         """:raises Conflict: if a turn runs, or the session cannot be attached"""

@@ -334,3 +334,14 @@ async def test_only_the_attached_notebook_is_run(tmp_path: Path) -> None:
     (text,) = await did(acting, run("plot", path="a.ipynb"))
     assert text.startswith("Not run: this session is not attached to a.ipynb")
     assert acting.executor.codes == []
+
+
+async def test_reading_again_after_each_change_is_no_circle(tmp_path: Path) -> None:
+    acting = on(tmp_path)
+    source, steps = "x + y", []
+    for number in range(8):
+        steps += [read(), edit("edit", cell_id="plot", base=cell_digest("code", source), source=f"x + {number}")]
+        source = f"x + {number}"
+    results = await did(acting, *steps, run("plot"), run("plot"))
+    assert [text for text in results if text.startswith("Not done")] == []
+    assert acting.statuses == ["completed"] * 18

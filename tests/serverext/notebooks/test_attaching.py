@@ -162,6 +162,10 @@ async def test_a_notebook_of_a_kernelspec_that_is_not_installed_is_refused_with_
         response = await server.http.post(f"/sessions/{session}/notebook", json={"path": "a.ipynb"})
         assert response.status_code == 400
         assert response.json()["message"].startswith("there is no kernelspec 'fortran'; installed: ")
+        before = len(await server.get("/sessions"))
+        for notebook in ("a.ipynb", "missing.ipynb"):
+            assert (await server.http.post("/sessions", json={"notebook": notebook})).status_code == 400
+        assert len(await server.get("/sessions")) == before
         summary = await server.post(
             f"/sessions/{session}/notebook", {"path": "a.ipynb", "kernel_name": "python3"}, status=200
         )
