@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from playwright.sync_api import expect
 
 from .browser import Screen
@@ -25,9 +26,17 @@ def script(model: ModelServer, *turns: dict[str, Any]) -> None:
     model.ctl("script", {"turns": list(turns), "advance": "counter", "on_end": "last"})
 
 
-def open_notebook(screen: Screen, root: Path, name: str, **sources: str) -> NotebookView:
-    """A new notebook, open, with its kernel, and a session that is attached to it and shown in the panel."""
-    write_notebook(root / name, **sources)
+def open_notebook(
+    screen: Screen, root: Path, name: str, book: nbformat.NotebookNode | None = None, **sources: str
+) -> NotebookView:
+    """A new notebook, open, with its kernel, and a session that is attached to it and shown in the panel.
+
+    ``book``: instead of one with code cells of these sources.
+    """
+    if book is None:
+        write_notebook(root / name, **sources)
+    else:
+        nbformat.write(book, root / name)
     view = NotebookView(screen.page, name)
     screen.command("docmanager:open", path=name)
     view.wait_kernel()
@@ -36,12 +45,19 @@ def open_notebook(screen: Screen, root: Path, name: str, **sources: str) -> Note
     return view
 
 
-def submit(lab: Lab, path: str, text: str = "Go on") -> str:
-    """Send a message to the session of the notebook, beside any page; the id of the session."""
-    client = lab.client()
-    session = next(one for one in client.sessions() if one["notebook"] == path)
-    client.request("POST", f"/sessions/{session['session_id']}/turns", {"text": text})
-    return session["session_id"]
+def session_at(lab: Lab, path: str) -> str:
+    """The session that is attached to the notebook."""
+    return next(one["session_id"] for one in lab.client().sessions() if one["notebook"] == path)
+
+
+def submit(lab: Lab, path: str, text: str = "Go on") -> None:
+    """Send a message to the session of the notebook, beside any page."""
+    lab.client().request("POST", f"/sessions/{session_at(lab, path)}/turns", {"text": text})
+
+
+def turns_at(lab: Lab, path: str) -> list[dict[str, Any]]:
+    """The turns of the notebook's session, as the server folds them."""
+    return lab.client().request("GET", f"/sessions/{session_at(lab, path)}")["turns"]
 
 
 def edit(cell_id: str, before: str, after: str) -> dict[str, Any]:

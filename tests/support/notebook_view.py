@@ -95,6 +95,9 @@ class NotebookView:
         """Until no star stands before the cell."""
         self._wait_cell(cell_id, "cell?.executionState === wanted", "idle")
 
+    def trusted(self, cell_id: str) -> bool:
+        return self._evaluate("[...panel.context.model.cells].find(cell => cell.id === args[0]).trusted", cell_id)
+
     def running(self, cell_id: str) -> bool:
         return self._evaluate(
             "[...panel.context.model.cells].find(cell => cell.id === args[0]).executionState === 'running'", cell_id
@@ -111,6 +114,11 @@ class NotebookView:
         """The cell on the screen; its notebook has to be in front."""
         number = list(self.sources).index(cell_id)
         return self.page.locator(f'.jp-NotebookPanel:visible .jp-Cell[data-windowed-list-index="{number}"]')
+
+    def show(self, cell_id: str) -> None:
+        """Scroll to it."""
+        number = list(self.sources).index(cell_id)
+        self._evaluate("panel.content.scrollToItem(args[0])", number)
 
     def type_into(self, cell_id: str, source: str) -> None:
         """Replace a cell's source as the user's own edit does."""

@@ -209,7 +209,7 @@ export class OpenDocument {
     }
     const place = this._placeBehind(change.behind);
     this._asOneStep(this._shared, () => {
-      this._shared.insertCell(place, this._json(after));
+      this._shared.insertCell(place, cellJson(after));
     });
     this._reveal(place);
     return { ...change, op: 'delete', before: after, after: null, behind: null, was_behind: change.behind };
@@ -223,7 +223,6 @@ export class OpenDocument {
     }
     const above = this._idAbove(index);
     const before = cell === undefined ? change.before : fromJson(cell.toJSON());
-    this._keepAttachments(cell);
     this._asOneStep(this._shared, () => this._shared.deleteCell(index));
     return { ...change, op: 'insert', before: null, after: before, behind: above, was_behind: null };
   }
@@ -261,10 +260,9 @@ export class OpenDocument {
       throw new Refused('The cell is marked as one that must not be edited.');
     }
     if (after.cell_type !== before.cell_type) {
-      this._keepAttachments(cell);
       this._asOneStep(this._shared, () => {
         this._shared.deleteCell(index);
-        this._shared.insertCell(index, this._json(after));
+        this._shared.insertCell(index, cellJson(after));
       });
     } else {
       this._asOneStep(cell, () => {
@@ -274,6 +272,7 @@ export class OpenDocument {
         }
         setMetadata(cell, before, after);
         setOutputs(cell, before, after);
+        setAttachments(cell, before, after);
       });
     }
     return { ...change, before: after, after: before };
@@ -297,29 +296,21 @@ export class OpenDocument {
       NotebookActions.expandParent(cell, content);
     }
   }
+}
 
-  private _keepAttachments(cell: SharedCell | undefined): void {
-    const { attachments } = (cell?.toJSON() ?? {}) as { attachments?: unknown };
-    if (cell !== undefined && attachments !== undefined) {
-      this._attachments.set(cell.getId(), attachments);
-    }
-  }
+type NewCell = Parameters<Shared['insertCell']>[1];
 
-  /** A snapshot has no attachments; those of a cell that was taken out here come back with it. */
-  private _json(cell: CellSnapshot): Parameters<Shared['insertCell']>[1] {
-    const attachments = this._attachments.get(cell.cell_id);
-    const code = cell.cell_type === 'code';
-    return {
-      id: cell.cell_id,
-      cell_type: cell.cell_type,
-      source: cell.source,
-      metadata: { ...cell.metadata },
-      ...(code ? { outputs: cell.outputs ?? [], execution_count: cell.execution_count ?? null } : {}),
-      ...(!code && attachments !== undefined ? { attachments } : {})
-    } as Parameters<Shared['insertCell']>[1];
-  }
-
-  private readonly _attachments = new Map<string, unknown>();
+function cellJson(cell: CellSnapshot): NewCell {
+  const { attachments = {} } = cell;
+  const code = cell.cell_type === 'code';
+  return {
+    id: cell.cell_id,
+    cell_type: cell.cell_type,
+    source: cell.source,
+    metadata: { ...cell.metadata },
+    ...(code ? { outputs: cell.outputs ?? [], execution_count: cell.execution_count ?? null } : {}),
+    ...(!code && Object.keys(attachments).length > 0 ? { attachments } : {})
+  } as NewCell;
 }
 
 function isFolded(cell: object): boolean {
@@ -362,6 +353,12 @@ function setOutputs(cell: SharedCell, before: CellSnapshot, after: CellSnapshot)
   }
 }
 
+function setAttachments(cell: SharedCell, before: CellSnapshot, after: CellSnapshot): void {
+  if ('setAttachments' in cell && !same(before.attachments ?? {}, after.attachments ?? {})) {
+    cell.setAttachments(after.attachments as Parameters<typeof cell.setAttachments>[0]);
+  }
+}
+
 export function same(one: unknown, other: unknown): boolean {
   return JSONExt.deepEqual(
     (one ?? null) as ReadonlyJSONObject | null,
@@ -384,6 +381,7 @@ function fromJson(json: ReturnType<SharedCell['toJSON']>): CellSnapshot {
     source: Array.isArray(source) ? source.join('') : source,
     outputs,
     execution_count: count,
-    metadata: json.metadata as JSONObject
+    metadata: json.metadata as JSONObject,
+    attachments: 'attachments' in json && json.attachments ? (json.attachments as JSONObject) : {}
   };
 }

@@ -14,6 +14,8 @@ import type { ChangeGroup } from './groups';
 export interface CellActions {
   fix(panel: NotebookPanel, cellId: string): void;
   explain(panel: NotebookPanel, cellId: string): void;
+  /** Which cells have failed is not what it was. */
+  noticed(): void;
 }
 
 const UNDO = 'Put back the cell as it was, with its outputs. What ran in the kernel stays done.';
@@ -86,6 +88,11 @@ export class Marks {
       cell.toggleClass('jp-mod-pernixChanged', group !== undefined);
     });
     this._count(groups);
+    const failed = cells.flatMap(cell => (hasFailed(cell.model) ? [cell.model.id] : [])).join(' ');
+    if (failed !== this._failed) {
+      this._failed = failed;
+      this._actions.noticed();
+    }
   }
 
   /** A strip of a cell; one that is not drawn yet is filled when it is. */
@@ -216,6 +223,7 @@ export class Marks {
 
   private readonly _all: Widget;
   private _drawing = false;
+  private _failed = '';
 }
 
 const ALL = 'pernix-changes';

@@ -174,7 +174,6 @@ function addCommands(around: Surroundings): void {
   });
   around.tracker.currentChanged.connect(changed);
   around.tracker.activeCellChanged.connect(changed);
-  NotebookActions.executed.connect(changed);
 }
 
 export const notebook: JupyterFrontEndPlugin<void> = {
@@ -205,7 +204,8 @@ export const notebook: JupyterFrontEndPlugin<void> = {
         transport: new ServerTransport(app.serviceManager.serverSettings),
         actions: {
           fix: (panel, cellId) => void ask(around, { panel, cellId }, FIX),
-          explain: (panel, cellId) => void explain(around, { panel, cellId })
+          explain: (panel, cellId) => void explain(around, { panel, cellId }),
+          noticed: () => app.commands.notifyCommandChanged(CommandIDs.fixCell)
         }
       });
       app.shell.currentChanged?.connect(() => page.soon());

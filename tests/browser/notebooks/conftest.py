@@ -1,5 +1,6 @@
 """A lab in which nothing is asked, and a model that does what a test tells it to."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,8 +33,17 @@ def endpoint(model: ModelServer) -> str:
 def lab(tmp_path_factory: pytest.TempPathFactory, root: Path, endpoint: str) -> Iterator[Lab]:
     home = tmp_path_factory.mktemp("home")
     arguments = ["--LabApp.expose_app_in_browser=True"]
-    with Lab(home=home, root=root, endpoint=endpoint, mode="auto", app="jupyterlab", arguments=arguments) as lab:
+    lab = Lab(home=home, root=root, endpoint=endpoint, mode="auto", app="jupyterlab", arguments=arguments)
+    _draw_only_what_is_in_sight(Path(lab.environ["JUPYTER_CONFIG_DIR"]))
+    with lab:
         yield lab
+
+
+def _draw_only_what_is_in_sight(config: Path) -> None:
+    """The mode of JupyterLab in which most cells of a long notebook have no elements."""
+    settings = config / "lab/user-settings/@jupyterlab/notebook-extension/tracker.jupyterlab-settings"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text(json.dumps({"windowingMode": "full"}), encoding="utf-8")
 
 
 @pytest.fixture

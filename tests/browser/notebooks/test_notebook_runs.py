@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from support.browser import Screen
 from support.lab import Lab
 from support.model_server import ModelServer
-from support.notebook_desk import call, edit, open_notebook, say, script, submit
+from support.notebook_desk import call, edit, open_notebook, say, script, submit, turns_at
 from support.notebook_view import NotebookView, file_cells
 
 STEPS = """
@@ -156,7 +156,7 @@ def test_of_two_pages_one_changes_the_notebook_and_both_show_it(
     assert not other.dirty
 
 
-def test_an_error_is_fixed_in_a_session_at_the_notebook(screen: Screen, root: Path, model: ModelServer):
+def test_an_error_is_fixed_in_a_session_at_the_notebook(screen: Screen, root: Path, lab: Lab, model: ModelServer):
     view = open_notebook(screen, root, "failed/failed.ipynb", one="1 / 0")
     screen.command("notebook:run-all-cells")
     bar = view.cell("one").get_by_role("group", name="The cell failed")
@@ -170,6 +170,8 @@ def test_an_error_is_fixed_in_a_session_at_the_notebook(screen: Screen, root: Pa
     bar.get_by_role("button", name="Fix this error").click()
     screen.wait_turn(0, "answered")
     expect(screen.turns.nth(0)).to_contain_text("Fix the error in this cell.")
+    [told] = [item for item in turns_at(lab, view.path)[0]["context"] if item["kind"] == "cell"]
+    assert "ZeroDivisionError" in told["text"]
     expect(bar).to_have_count(0)
     assert view.outputs("one")[0]["data"] == {"text/plain": "1.0"}
     screen.shot("notebook_fixed")
