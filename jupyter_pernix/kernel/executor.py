@@ -130,10 +130,11 @@ class KernelExecutor:
         """
         async with self._lock:
             prologue = await self._make_ready()
-            waited = await self._wait_turn()
-            if waited is not None:
-                return waited
-            prologue = await self._make_ready() or prologue
+            if self._place == "attached" and self._connected().busy:
+                waited = await self._wait_turn(self._connected())
+                if waited is not None:
+                    return waited
+                prologue = await self._make_ready() or prologue
             self._asks = ask_input is not None
             execution = self._send(code, execution_id, on_output, deadline)
             supervision = self._supervision = Supervision(
@@ -308,11 +309,8 @@ class KernelExecutor:
 
     # ---- one execution --------------------------------------------------------------------------------------------------
 
-    async def _wait_turn(self) -> ExecutionResult | None:
-        """Until nobody else's code runs; a result when the wait was too long or was ended."""
-        connection = self._connected()
-        if self._place != "attached" or not connection.busy:
-            return None
+    async def _wait_turn(self, connection: Connection) -> ExecutionResult | None:
+        """Until nobody else's code runs, or the process is another; a result when the wait was too long or was ended."""
         limit = anyio.move_on_after(self.patience)
         with anyio.CancelScope() as self._turn, limit:
             while connection.busy and await self._is_the_same():
