@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import nbformat
+import papermill
 import pytest
 from nbclient import NotebookClient
 
@@ -386,3 +387,25 @@ async def test_the_language_that_is_told_without_asking_is_what_the_kernel_says(
     assert identity_of("python3").language_info == said
     spec = kernels.kernelspecs()["python3"]
     assert identity_of("python3").display_name == spec.display_name
+
+
+@pytest.mark.kernel
+def test_papermill_runs_a_record_to_its_end(tmp_path: Path):
+    # papermill takes every error for a failure, whatever a cell's tags say
+    (tmp_path / "data.csv").write_text("a\n1\n")
+    log = Log()
+    log.turn("t")
+    log.add(ev.PlanUpdated(session_id=SESSION, turn_id=TURN, plan=Plan(approach="Look")))
+    log.done(log.call("read_file", "read data.csv"), "a 1")
+    log.ran("rows = open('data.csv').read().split()", stream("old"))
+    log.ran("while True: pass", status="timeout")
+    log.ran("print(len(rows))")
+    log.end()
+    path = tmp_path / "pernix-runs" / "run.ipynb"
+    write_notebook(path, run_notebook(log.view))
+    done = papermill.execute_notebook(
+        str(path), str(tmp_path / "out.ipynb"), cwd=str(path.parent), progress_bar=False, log_output=False
+    )
+    codes = [cell for cell in done.cells if cell.metadata.get("pernix", {}).get("kind") == "code"]
+    assert [len(cell.outputs) for cell in codes] == [0, 0, 1]
+    assert codes[2].outputs[0]["text"] == "2\n"
