@@ -1,6 +1,7 @@
 """The pages: what is drawn from the code is fresh, links lead somewhere, and README's examples do what they say."""
 
 import importlib.util
+import json
 import re
 import shlex
 import subprocess
@@ -162,3 +163,21 @@ def test_readmes_script_runs(lab: Lab):
     kinds = [line.split()[1] for line in done.stdout.splitlines()]
     assert kinds[0] == "turn.submitted"
     assert kinds[-2:] == ["turn.finished", "session.state_changed"]
+
+
+@pytest.mark.server
+@pytest.mark.kernel
+def test_readmes_records_are_made_and_run_again(lab: Lab):
+    jupyter = str(Path(sys.executable).with_name("jupyter"))
+
+    def run(*words: str) -> str:
+        done = subprocess.run([jupyter, *words], cwd=lab.root, capture_output=True, text=True, timeout=90)
+        assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    first = run("pernix", "run", "How many rows has prices/data.csv?", "--mode", "auto", "--json").splitlines()[0]
+    session = json.loads(first)["session_id"]
+    (block,) = blocks("records")
+    said = [run(*shlex.split(line.replace("$SESSION", session))[1:]) for line in block.splitlines()]
+    assert "<html" in (lab.root / "run.html").read_text(encoding="utf-8")
+    assert "1 same" in said[-1]
