@@ -34,7 +34,7 @@ _BLOCK_SIZE = "16384"
 """Of a new file; the smallest there is. The log of 400 small steps takes 0.2 MB with it, 0.4 with DuckDB's own 256 KiB."""
 
 _MEMORY = "2GB"
-"""What needs more goes to disk, or fails when it is a query of the user's."""
+"""The most that the database takes, whatever the user asks of it; a query that needs more fails and says so."""
 
 _CONFIG: "dict[str, str | bool | int | float | list[str]]" = {
     "autoinstall_known_extensions": "false",
