@@ -1,5 +1,6 @@
 """Sessions that begin from the record of another one, which was made on this or another machine."""
 
+import logging
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -16,6 +17,8 @@ from .side_files import SideFiles
 
 if TYPE_CHECKING:
     from .sessions import Sessions
+
+log = logging.getLogger(__name__)
 
 _NAME = "first-context.json"
 _LARGEST = 200_000_000
@@ -64,6 +67,10 @@ def first_context(side_files: SideFiles, session_id: SessionId, turn_id: TurnId)
     try:
         item = msgspec.json.decode(side_files.path(session_id, _NAME).read_bytes(), type=ContextItem)
     except FileNotFoundError:
+        return []
+    except (OSError, msgspec.MsgspecError) as exc:
+        # the user's message goes its way all the same
+        log.warning("session %s: what it was begun from cannot be read: %s", session_id, exc)
         return []
     return [TurnContextAdded(session_id=session_id, turn_id=turn_id, item=item)]
 
