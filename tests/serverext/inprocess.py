@@ -17,7 +17,7 @@ from jupyter_pernix.agent.testing import Executes, FakeClock, FakeExecutor, Says
 from jupyter_pernix.config import Settings
 from jupyter_pernix.events import ApprovalRequested, Stored
 from jupyter_pernix.ids import ExecutionId, SessionId, TurnId
-from jupyter_pernix.ports import OutputSink, TurnHost
+from jupyter_pernix.ports import AskInput, OutputSink, TurnHost
 from jupyter_pernix.records import JSON, ApprovalAnswer, ExecutionResult
 from jupyter_pernix.serverext.bus import Bus
 from jupyter_pernix.serverext.sessions import Sessions
@@ -37,11 +37,19 @@ class CountingExecutor(FakeExecutor):
         self._path = path
 
     async def execute(
-        self, code: str, *, execution_id: ExecutionId, on_output: OutputSink, deadline: float | None = None
+        self,
+        code: str,
+        *,
+        execution_id: ExecutionId,
+        on_output: OutputSink,
+        deadline: float | None = None,
+        ask_input: AskInput | None = None,
     ) -> ExecutionResult:
         with self._path.open("a", encoding="utf-8") as file:
             file.write(code.replace("\n", ";") + "\n")
-        return await super().execute(code, execution_id=execution_id, on_output=on_output, deadline=deadline)
+        return await super().execute(
+            code, execution_id=execution_id, on_output=on_output, deadline=deadline, ask_input=ask_input
+        )
 
 
 @dataclass(kw_only=True)

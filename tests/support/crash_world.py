@@ -19,7 +19,7 @@ from jupyter_pernix.config import Compaction, Settings
 from jupyter_pernix.errors import EndpointRefused
 from jupyter_pernix.events import Stored, encode_stored
 from jupyter_pernix.ids import ExecutionId, SessionId, TurnId
-from jupyter_pernix.ports import Executor, OutputSink, TurnHost
+from jupyter_pernix.ports import AskInput, Executor, OutputSink, TurnHost
 from jupyter_pernix.records import JSON, ExecutionResult
 from jupyter_pernix.serverext.bus import Bus
 from jupyter_pernix.serverext.kernels import LazyKernels
@@ -37,10 +37,18 @@ class HereExecutor(FakeExecutor):
     """Runs the code in this process: its effect is real, its kernel costs nothing."""
 
     async def execute(
-        self, code: str, *, execution_id: ExecutionId, on_output: OutputSink, deadline: float | None = None
+        self,
+        code: str,
+        *,
+        execution_id: ExecutionId,
+        on_output: OutputSink,
+        deadline: float | None = None,
+        ask_input: AskInput | None = None,
     ) -> ExecutionResult:
         await anyio.to_thread.run_sync(exec, code, {"print": lambda *given: None})
-        return await super().execute(code, execution_id=execution_id, on_output=on_output, deadline=deadline)
+        return await super().execute(
+            code, execution_id=execution_id, on_output=on_output, deadline=deadline, ask_input=ask_input
+        )
 
 
 class HereKernels:
