@@ -28,6 +28,8 @@ interface Run {
   count: number | null;
   /** The last event that `outputs` contain. */
   seq: number;
+  /** More came after its end: `outputs` are newer than what it ended with. */
+  late: boolean;
   /** This page wrote its outputs to the notebook, and does so again when more come. */
   put: boolean;
 }
@@ -86,7 +88,7 @@ export class Mirror implements BridgeRuns<OpenDocument> {
     }
     const run = this._runs.get(id) ?? this._newRun(document, request.cell_id, id, request.trusted);
     run.put = true;
-    this._end(run, request.outputs, request.execution_count, true);
+    this._end(run, run.late ? run.outputs : request.outputs, request.execution_count, true);
   }
 
   private _begin(document: OpenDocument, cellId: string, executionId: string, trusted: boolean): void {
@@ -122,6 +124,7 @@ export class Mirror implements BridgeRuns<OpenDocument> {
       running: true,
       count: null,
       seq: 0,
+      late: false,
       put: false
     };
     this._runs.set(executionId, run);
@@ -186,9 +189,10 @@ export class Mirror implements BridgeRuns<OpenDocument> {
     }
     run.seq = event.seq;
     applyOutput(run.outputs, event);
+    run.late = !run.running;
     this._waiting.add(run);
     this._schedule();
-    if (!run.running && run.put) {
+    if (run.late && run.put) {
       this._saveLate(run);
     }
   }

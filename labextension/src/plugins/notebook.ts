@@ -86,12 +86,11 @@ async function attach(around: Surroundings, path: string, sessionId: string): Pr
   }
 }
 
-/** A turn about one cell. */
+/** A turn about one cell of the notebook that the session is attached to. */
 async function ask(around: Surroundings, place: Place, words: string): Promise<void> {
-  const { localPath: path } = place.panel.context;
-  const session = await open(around, path, true);
+  const session = await open(around, place.panel.context.localPath, true);
   if (session !== null) {
-    const mention = { kind: 'cell', name: place.cellId, path } as const;
+    const mention = { kind: 'cell', name: place.cellId, path: '' } as const;
     await around.sessions.session(session.session_id).send(words, [mention]);
   }
 }

@@ -20,7 +20,7 @@ def test_the_user_types_on_while_cells_far_away_and_the_same_cell_change(
     screen: Screen, root: Path, lab: Lab, model: ModelServer
 ):
     sources = {f"c{number:03}": f"x{number} = {number}" for number in range(150)}
-    view = open_notebook(screen, root, "long.ipynb", **sources)
+    view = open_notebook(screen, root, "long.ipynb", None, **sources)
     keyboard = screen.page.keyboard
     view.cell("c002").locator(".cm-content").click()
     keyboard.press("Control+End")
