@@ -25,6 +25,14 @@ def late():
 threading.Thread(target=late).start()
 """.strip()
 
+TASK = (
+    STEPS.replace("def late", "async def late")
+    .replace("        time.sleep(0.05)\n    print", "        await asyncio.sleep(0.05)\n    print")
+    .replace("threading.Thread(target=late).start()", "task = asyncio.ensure_future(late())")
+    .replace("import threading", "import asyncio")
+)
+"""Its late word carries the cell's request with it; a thread's goes to the latest request of anybody, as of a page that was reloaded."""
+
 SLIDER = "import ipywidgets\nslider = ipywidgets.IntSlider(value=3)\nslider"
 BAR = """
 import time
@@ -56,7 +64,7 @@ def test_outputs_appear_while_it_runs_on_a_tab_behind_and_the_file_gets_them(
 
 
 def test_a_reload_in_the_middle_loses_nothing(screen: Screen, root: Path, lab: Lab, model: ModelServer):
-    view = open_notebook(screen, root, "reload/reload.ipynb", one=STEPS)
+    view = open_notebook(screen, root, "reload/reload.ipynb", one=TASK)
     script(model, call("read_notebook"), call("run_cells", cell_ids=["one"]), say("It ran."))
     screen.send("Run it")
     view.wait_text("one", "step 2\n")
