@@ -152,7 +152,9 @@ def _code(cell: JSON, notes: Notes, number: int) -> None:
             cell["execution_count"] = None
     count = cell["execution_count"]
     if not is_count(count):
-        whole = int(count) if isinstance(count, float | str) and re.fullmatch(r"\d{1,9}(\.0)?", str(count)) else None
+        whole = (
+            int(float(count)) if isinstance(count, float | str) and re.fullmatch(r"\d{1,9}(\.0)?", str(count)) else None
+        )
         said = "null is assumed" if whole is None else f"{whole} is read"
         notes.add("count", f"the execution count is no whole number: {said}.", cell=number)
         cell["execution_count"] = whole
@@ -192,7 +194,7 @@ def give_ids(cells: list[JSON], notes: Notes, *, expected: bool) -> bool:
                 notes.add("id_invalid", "the id is not valid: a new one is given.", cell=index + 1)
             elif expected or own:
                 notes.add("id_missing", "the id is missing: one is given.", cell=index + 1)
-            chosen = _new_id(cell, repeated, taken | seen)
+            chosen = _new_id(cell, repeated, taken, seen)
         seen.add(chosen)
         cell["id"] = chosen
     return own
@@ -202,7 +204,7 @@ def _is_id(value: Any) -> bool:
     return isinstance(value, str) and _VALID_ID.fullmatch(value) is not None
 
 
-def _new_id(cell: JSON, repeated: Counter[str], taken: set[str]) -> str:
+def _new_id(cell: JSON, repeated: Counter[str], taken: set[str], seen: set[str]) -> str:
     """From what the cell says, so that it stays when cells are put before it."""
     said = f"{cell['cell_type']}\n{joined(cell['source'])}"
     base = hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:12]
@@ -210,5 +212,5 @@ def _new_id(cell: JSON, repeated: Counter[str], taken: set[str]) -> str:
         repeated[base] += 1
         count = repeated[base]
         chosen = base if count == 1 else f"{base}-{count}"
-        if chosen not in taken:
+        if chosen not in taken and chosen not in seen:
             return chosen

@@ -186,4 +186,4 @@ class _Reader:
 
 
 def _is_number(text: str) -> bool:
-    return text.strip().replace(".", "", 1).isdigit() and len(text) < 10
+    return text.strip().replace(".", "", 1).isdecimal() and len(text) < 10

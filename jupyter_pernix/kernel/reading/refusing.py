@@ -9,7 +9,7 @@ from .scan import Broken
 _CONFLICT = re.compile(r"^(<{7}|>{7})(?: .*)?$", re.MULTILINE)
 _CONFLICT_MIDDLE = re.compile(r"^={7}\s*$", re.MULTILINE)
 _HTML = re.compile(
-    r"\A\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|script|meta)\b", re.IGNORECASE | re.DOTALL
+    r"\A\s*(?:<!--(?:(?!-->).)*-->\s*)*<(?:!doctype\s+html|html|head|body|script|meta)\b", re.IGNORECASE | re.DOTALL
 )
 _LOGIN = re.compile(r"sign[ -]?in|log[ -]?in|password|authenticat|\bsso\b", re.IGNORECASE)
 _MISSING = re.compile(r"\b404\b|not found", re.IGNORECASE)
@@ -71,7 +71,7 @@ def _something_else(text: str) -> Refusal | None:
             offset=0,
             offers=(),
         )
-    if bare[0] in "{[" or (_COMMENT.match(bare) and re.search(r"^\s*\{", text, re.MULTILINE) and '"cells"' in text):
+    if bare[0] in "{[" or (_COMMENT.match(bare) and re.search(r"^[ \t]*\{", text, re.MULTILINE) and '"cells"' in text):
         return None
     if _PYTHON.search(bare):
         return Refusal(
@@ -209,6 +209,6 @@ def _whole(value: Any) -> int | None:
         return None
     if isinstance(value, int | float):
         return int(value)
-    if isinstance(value, str) and value.strip().isdigit() and len(value) < 10:
+    if isinstance(value, str) and value.strip().isdecimal() and len(value) < 10:
         return int(value)
     return None

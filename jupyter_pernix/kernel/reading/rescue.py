@@ -10,7 +10,7 @@ from .scan import Broken, TooDeep, scan
 from .style import NBFORMAT, dump
 
 _OUTSIDE = re.compile(
-    r'"(?:[^"\\]|\\.)*"|(?P<line>(?://|\#)[^\n]*)|(?P<block>/\*.*?\*/)|(?P<comma>,(?=\s*(?:(?://|\#)[^\n]*\s*)*[}\]]))',
+    r'"(?:[^"\\]|\\.)*"|(?P<line>(?://|\#)[^\n]*)|(?P<block>/\*.*?\*/)|(?P<comma>,(?=\s*(?:(?://|\#)[^\n]*(?:\n\s*|\Z))*[}\]]))',
     re.DOTALL,
 )
 

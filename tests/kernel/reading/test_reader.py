@@ -296,3 +296,44 @@ def _cpu_seconds(content: bytes) -> float:
     began = time.process_time()
     assert read_notebook(content).outcome == "opened"
     return time.process_time() - began
+
+
+# ---- what would have broken or held up the reader
+
+
+@pytest.mark.parametrize("number", ["²", "٤", " 4 ", "4.0", "1e400", "", "."])
+@pytest.mark.parametrize("key", ["nbformat", "nbformat_minor"])
+def test_versions_in_any_digits_are_read_or_refused(key: str, number: str):
+    reading = read_notebook(file_of(**{key: number}))
+    assert reading.outcome in ("repaired", "refused")
+    assert reading.sentences
+
+
+@pytest.mark.parametrize(("count", "read"), [("1.0", 1), ("7", 7), (3.0, 3), ("٣", 3), ("²", None), (1e300, None)])
+def test_counts_in_other_spellings_are_read_as_far_as_they_are_whole(count: object, read: int | None):
+    assert cells_of(read_notebook(file_of({**CELL, "execution_count": count})))[0]["execution_count"] == read
+
+
+HOLDING_UP = {
+    "comments of HTML": b"<!---->" * 5000 + b"x",
+    "slashes": b'{"a": 1,' + b"/" * 5000 + b" x",
+    "hashes": b'{"a": 1,' + b"#" * 5000 + b" x",
+    "empty lines": b"#" + b"\n" * 200_000 + b'"cells"',
+    "texts for cells": b'{"cells": [' + b'"",' * 30_000,
+}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("content", HOLDING_UP.values(), ids=HOLDING_UP)
+def test_the_time_for_reading_grows_with_the_file_alone(content: bytes):
+    assert read_notebook(content).outcome == "refused"
+    rescue(content)
+
+
+@pytest.mark.timeout(20)
+def test_many_cells_without_ids_get_theirs_in_time():
+    cell = {key: value for key, value in CELL.items() if key != "id"}
+    reading = read_notebook(
+        json.dumps({"cells": [cell] * 30_000, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+    )
+    assert len({cell["id"] for cell in cells_of(reading)}) == 30_000
