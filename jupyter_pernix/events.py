@@ -404,6 +404,14 @@ class KernelRestarted(EventBase, frozen=True, tag="kernel.restarted"):
     text: str
 
 
+class WidgetsSaved(EventBase, frozen=True, tag="widgets.saved"):
+    """The state of widgets that outputs of the session show: of those models that are new or changed since it was stored last. By
+    the id of the model, each as a notebook's metadata has it."""
+
+    turn_id: TurnId
+    models: dict[str, JSON]
+
+
 class CellChangeRequested(EventBase, frozen=True, tag="cell.change_requested"):
     """About to be made; holds all that an undo needs."""
 
@@ -509,6 +517,7 @@ Event = (
     | InputRequested
     | InputAnswered
     | KernelRestarted
+    | WidgetsSaved
     | CellChangeRequested
     | CellChanged
     | CellChangeRefused

@@ -35,6 +35,7 @@ from .events import (
     TurnStarted,
     TurnSubmitted,
     Unknown,
+    WidgetsSaved,
 )
 from .fold_calls import Calls, InCall, apply_output
 from .ids import CallId, ChangeId, ExecutionId, SessionId, StepId, TurnId
@@ -220,6 +221,8 @@ class SessionFold:
                     turn.items.append(NoticeView(kind="instructions", text=f"{event.name} {said}."))
             case TurnContextAdded():
                 turn.context.append(event.item)
+            case WidgetsSaved():
+                self.view.widgets = {**self.view.widgets, **event.models}
             case MessageCompleted():
                 turn.items.append(
                     MessageView(step_id=event.step_id, text=event.text, corrections=list(event.corrections))

@@ -177,7 +177,7 @@ class ContextItem(Record, frozen=True):
 
 class Mention(Record, frozen=True):
     """Something that a message is about. ``variable``: ``name`` in the session's kernel. ``cell``: the cell with the id ``name`` of the
-    notebook at ``path`` ("" is the attached one)."""
+    notebook at ``path``, relative to the server's root as in ``OpenNotebook`` ("" is the attached one)."""
 
     kind: Literal["variable", "cell"]
     name: str
@@ -797,3 +797,5 @@ class SessionView(View):
     waiting: Waiting | None = None
     notebook: NotebookView | None = None
     turns: list[TurnView] = []
+    widgets: dict[str, JSON] = {}
+    """By the id of its model the state of each widget that an output shows, as it was at the end of a turn."""

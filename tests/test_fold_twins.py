@@ -251,6 +251,10 @@ class Log:
     def restart(self, turn: str | None, text: str) -> None:
         self.add(ev.KernelRestarted(session_id=SESSION, turn_id=_turn(turn), kernel_name="python3", text=text))
 
+    def save_widgets(self, turn: str, **values: str) -> None:
+        models = {name: {"model_name": "LabelModel", "state": {"value": value}} for name, value in values.items()}
+        self.add(ev.WidgetsSaved(session_id=SESSION, turn_id=TurnId(turn), models=models))
+
     def tell(self, turn: str, kind: Any, name: str, *pictures: Picture) -> None:
         item = ContextItem(kind=kind, name=name, text=f"{name}: as it is", pictures=[*pictures])
         self.add(ev.TurnContextAdded(session_id=SESSION, turn_id=TurnId(turn), item=item))
@@ -357,6 +361,7 @@ def whole_job() -> Log:
         output={"output_type": "display_data", "data": {"text/plain": "b"}, "metadata": {}},
     )
     log.executed("t1", "e1", "ok")
+    log.save_widgets("t1", m1="0 %", m2="red")
     log.end("t1", "c2", "completed", "0 1 ✓")
     log.decide("t1", "c3", "allow")
     log.begin("t1", "c3")
@@ -369,6 +374,7 @@ def whole_job() -> Log:
     log.step("t1", "s3", 2)
     log.say("t1", "s3", "Done.")
     log.step_end("t1", "s3", 900)
+    log.save_widgets("t1", m1="100 %", m3="new")
     log.finish("t1", TerminalCode.ANSWERED)
     log.add(ev.SessionArchived(session_id=SESSION, archived=True))
     return log
@@ -442,6 +448,7 @@ def strange_log() -> Log:
     log.ask_line("t1", "e9", "i9")
     log.answer_line("t1", "e9", "i9", "lost")
     log.restart("nowhere", "lost")
+    log.save_widgets("nowhere", m9="lost")
     log.tell("nowhere", "variable", "df")
     log.change_cell("t1", "c9", "g9", "a", "b")
     log.cell_changed("t1", "c9", "g9", "file")

@@ -58,6 +58,7 @@ from .record_text import (
     plan_markdown,
     plan_text,
 )
+from .widgetstate import as_metadata
 
 __all__ = [
     "APPROVAL_MIME",
@@ -85,20 +86,17 @@ def run_notebook(
     kernel: KernelIdentity | None = None,
     include_thoughts: bool = False,
     masker: Masker | None = None,
-    widgets: JSON | None = None,
 ) -> dict[str, Any]:
     """The whole session as an nbformat 4.5 notebook, ready for ``write_notebook``.
 
     ``kernel`` is the kernel that the notebook names; by default the one that ran most of the code. ``masker`` knows the host's
-    secrets; without it those are masked that can be recognised. ``widgets``: the state of ipywidgets, as ``metadata.widgets`` has it.
+    secrets; without it those are masked that can be recognised.
     """
     masked = (masker or Masker()).view(view)
     names = Counter(execution.kernel_name for execution in _executions(masked))
     common = names.most_common(1)[0][0] if names else masked.kernel_name
     identity = kernel or identity_of(common)
-    return _Notebook(
-        masked, identity, masker=masker or Masker(), include_thoughts=include_thoughts, widgets=widgets
-    ).fold()
+    return _Notebook(masked, identity, masker=masker or Masker(), include_thoughts=include_thoughts).fold()
 
 
 def _executions(view: SessionView) -> Iterator[ExecutionView]:
@@ -121,13 +119,11 @@ class _Notebook:
         *,
         masker: Masker,
         include_thoughts: bool,
-        widgets: JSON | None,
     ) -> None:
         self._view = view
         self._kernel = kernel
         self._masker = masker
         self._include_thoughts = include_thoughts
-        self._widgets = widgets
         self._cells = RecordCells(view.session_id, comment=kernel.comment)
 
     def fold(self) -> dict[str, Any]:
@@ -158,8 +154,8 @@ class _Notebook:
         if view.notebook is not None:
             pernix["notebook"] = view.notebook.path
         metadata: JSON = {"kernelspec": kernel.kernelspec, "language_info": kernel.language_info, "pernix": pernix}
-        if self._widgets:
-            metadata["widgets"] = self._widgets
+        if view.widgets:
+            metadata["widgets"] = as_metadata(view.widgets)
         return {"cells": self._cells.all, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
 
     def _title(self) -> None:

@@ -6,10 +6,13 @@ A front end keeps the state of each widget model that the kernel opens, and play
 
 import base64
 import copy
+import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
+
+import msgspec
 
 from ..ids import ExecutionId
 from ..records import JSON
@@ -19,11 +22,42 @@ from .outputs import OutputFold
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 """The mime type under which a notebook keeps ``WidgetStates.saved``, in its metadata."""
 
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+"""The mime type of an output that shows a widget; it names the model by its ``model_id``."""
+
 _TARGET = "jupyter.widget"
+_NAMED = re.compile(r'"IPY_MODEL_([^"]+)"|"model_id":"([^"]+)"')
 _OUTPUT_MODEL = "OutputModel"
+_PASSWORD_MODEL = "PasswordModel"
 _CAPTURED = ("stream", "display_data", "execute_result", "error", "clear_output")
 _MOST_MODELS = 5_000
 _MOST_BYTES = 64_000_000
+
+
+def as_metadata(models: Mapping[str, JSON]) -> JSON:
+    """What a notebook has in its metadata under ``widgets``; ``models``: by id, each as ``WidgetStates.saved`` has it."""
+    return {WIDGET_STATE: {"version_major": 2, "version_minor": 0, "state": dict(models)}}
+
+
+def shown_by(outputs: Sequence[JSON], models: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Those of the models that these outputs show, and what those are made of; what was typed into a field for passwords is left out."""
+    shown: dict[str, JSON] = {}
+    left = [name for output in outputs if WIDGET_VIEW in output.get("data", {}) for name in _named(output["data"])]
+    while left:
+        name = left.pop()
+        model = models.get(name)
+        if model is None or name in shown:
+            continue
+        if model.get("model_name") == _PASSWORD_MODEL:
+            model = {**model, "state": {**model["state"], "value": ""}}
+        shown[name] = model
+        left += _named(model["state"])
+    return {name: shown[name] for name in models if name in shown}
+
+
+def _named(value: JSON) -> list[str]:
+    """The ids of models that occur in it."""
+    return [one or two for one, two in _NAMED.findall(msgspec.json.encode(value).decode())]
 
 
 @dataclass

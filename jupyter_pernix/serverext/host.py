@@ -20,6 +20,7 @@ from .questions import Questions
 from .session_kernel import SessionKernel
 from .session_log import SessionLog, known_reason
 from .session_record import SessionRecord
+from .session_widgets import SessionWidgets
 
 T = TypeVar("T")
 
@@ -59,6 +60,7 @@ class Parts:
     questions: Questions
     inputs: Inputs
     kernel: SessionKernel
+    widgets: SessionWidgets
     record: SessionRecord
     pauses: Pauses
     workers: Workers
@@ -122,6 +124,8 @@ class Host:
     async def move(self, reason: str) -> None:
         if self.detached:
             return
+        if reason == "turn_ending":
+            await self._parts.widgets.save(self.turn_id)
         if reason == "turn_ended":
             # Whoever waits for the session to be idle finds the run notebook written.
             await self._parts.record.write()

@@ -38,6 +38,7 @@ from .session_kernel import SessionKernel
 from .session_log import SessionLog
 from .session_record import SessionRecord
 from .session_title import give_title
+from .session_widgets import SessionWidgets
 from .surroundings import Surroundings
 
 log = logging.getLogger(__name__)
@@ -73,6 +74,7 @@ class Session:
             questions=self.questions,
             inputs=Inputs(self.log, inputs),
             kernel=self.kernel,
+            widgets=SessionWidgets(self.log, self.kernel),
             record=self.record,
             pauses=self.pauses,
             workers=workers,

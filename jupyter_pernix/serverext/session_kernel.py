@@ -10,7 +10,7 @@ from ..errors import KernelError, NotebookRefused
 from ..events import ExecutionOutput, KernelRestarted, ProblemNoticed
 from ..ids import ExecutionId
 from ..ports import Executor
-from ..records import OutputOp, Place
+from ..records import JSON, OutputOp, Place
 from .incell import InCellExecutor
 from .notebooks.attachment import Attachment
 from .session_log import SessionLog, turn_of_execution
@@ -32,6 +32,13 @@ class NamesSurvivors(Protocol):
     survivors: list[str]
 
 
+@runtime_checkable
+class KnowsWidgets(Protocol):
+    """An executor that keeps the state of its kernel's widgets."""
+
+    def widget_state(self) -> JSON: ...
+
+
 class SessionKernel:
     def __init__(self, log: SessionLog, attachment: Attachment) -> None:
         self._log = log
@@ -47,6 +54,11 @@ class SessionKernel:
     def started(self) -> bool:
         """There is one, with whatever earlier code left in its memory."""
         return self._executor is not None
+
+    def widgets(self) -> dict[str, JSON]:
+        """The state of the kernel's widgets now, by the id of the model."""
+        executor = self._executor
+        return executor.widget_state()["state"] if isinstance(executor, KnowsWidgets) else {}
 
     async def executor(self) -> Executor:
         """The session's kernel; started on first use, and again after the session was given another kernel.

@@ -297,9 +297,13 @@ def test_the_language_is_told_as_the_kernel_tells_it():
 
 
 def test_the_state_of_widgets_is_kept_when_it_is_known():
-    state = {"application/vnd.jupyter.widget-state+json": {"state": {}, "version_major": 2, "version_minor": 0}}
-    assert run_notebook(whole_log().view, widgets=state)["metadata"]["widgets"] == state
-    assert "widgets" not in run_notebook(whole_log().view)["metadata"]
+    models = {"m1": {"model_name": "LabelModel", "state": {"value": "key is AKIAIOSFODNN7EXAMPLE"}}}
+    view = whole_log().view
+    assert "widgets" not in run_notebook(view)["metadata"]
+    view.widgets = models
+    (state,) = run_notebook(view)["metadata"]["widgets"].values()
+    assert (state["version_major"], state["version_minor"], [*state["state"]]) == (2, 0, ["m1"])
+    assert "AKIAIOSFODNN7EXAMPLE" not in str(state)
 
 
 # ---- secrets

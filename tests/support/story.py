@@ -47,6 +47,7 @@ from jupyter_pernix.events import (
     TurnStarted,
     TurnSubmitted,
     Unknown,
+    WidgetsSaved,
     WorkerReported,
     WorkerSpawned,
 )
@@ -409,6 +410,11 @@ def cell_run() -> list[Event]:
             turn_id=TURN,
             kernel_name="python3",
             text="The kernel was restarted; all variables are gone.",
+        ),
+        WidgetsSaved(
+            session_id=SESSION,
+            turn_id=TURN,
+            models={"m1": {"model_name": "LabelModel", "state": {"value": "all rows"}}},
         ),
         CellChangeResolved(
             session_id=SESSION,

@@ -632,6 +632,7 @@ export interface SessionView {
   waiting: Waiting | null;
   notebook: NotebookView | null;
   turns: TurnView[];
+  widgets: { [key: string]: JSONObject };
 }
 
 /** A session exists and is idle. `record_path` is where its run notebook will be, relative to the server root. */
@@ -1017,6 +1018,14 @@ export interface KernelRestarted {
   session_id: string;
 }
 
+/** The state of widgets that outputs of the session show: of those models that are new or changed since it was stored last. By the id of the model, each as a notebook's metadata has it. */
+export interface WidgetsSaved {
+  type: 'widgets.saved';
+  turn_id: string;
+  models: { [key: string]: JSONObject };
+  session_id: string;
+}
+
 /** About to be made; holds all that an undo needs. */
 export interface CellChangeRequested {
   type: 'cell.change_requested';
@@ -1132,6 +1141,7 @@ export type Event =
   | InputRequested
   | InputAnswered
   | KernelRestarted
+  | WidgetsSaved
   | CellChangeRequested
   | CellChanged
   | CellChangeRefused
@@ -1177,6 +1187,7 @@ export const EVENT_TYPES = [
   'input.requested',
   'input.answered',
   'kernel.restarted',
+  'widgets.saved',
   'cell.change_requested',
   'cell.changed',
   'cell.change_refused',

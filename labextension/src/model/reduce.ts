@@ -53,7 +53,8 @@ export function emptyView(sessionId: string): SessionView {
     cost: null,
     waiting: null,
     notebook: null,
-    turns: []
+    turns: [],
+    widgets: {}
   };
 }
 

@@ -17,7 +17,8 @@ export type TurnEvent = Extract<
       | 'turn.context_added'
       | 'message.completed'
       | 'thought.completed'
-      | 'tool_call.requested';
+      | 'tool_call.requested'
+      | 'widgets.saved';
   }
 >;
 
@@ -65,6 +66,8 @@ export function applyTurn(view: SessionView, event: TurnEvent): SessionView {
       return withItem(view, event.turn_id, { type: 'thought', step_id: event.step_id, text: event.text });
     case 'tool_call.requested':
       return withItem(view, event.turn_id, newCall(event));
+    case 'widgets.saved':
+      return hasTurn(view, event.turn_id) ? { ...view, widgets: { ...view.widgets, ...event.models } } : view;
   }
 }
 
