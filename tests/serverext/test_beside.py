@@ -103,7 +103,7 @@ async def test_a_notebooks_kernel_is_told_in_short_also_while_the_users_own_cell
             made = await server.app.session_manager.create_session(
                 path="a.ipynb", name="a.ipynb", type="notebook", kernel_name="python3"
             )
-            client = server.app.kernel_manager.get_kernel(made["kernel"]["id"]).client()
+            client: Any = server.app.kernel_manager.get_kernel(made["kernel"]["id"]).client()
             client.start_channels()
             try:
                 await client.wait_for_ready(timeout=30)
@@ -151,7 +151,7 @@ async def test_the_kernel_of_a_cell_that_asks_is_looked_into_beside_that_cell(se
                 path="a.ipynb", name="a.ipynb", type="notebook", kernel_name="python3"
             )
             kernel_id = made["kernel"]["id"]
-            client = server.app.kernel_manager.get_kernel(kernel_id).client()
+            client: Any = server.app.kernel_manager.get_kernel(kernel_id).client()
             client.start_channels()
             try:
                 await client.wait_for_ready(timeout=30)

@@ -629,7 +629,11 @@ class Conn:
                 st = int(fault.get("status", 500))
                 ra = fault.get("retry_after")
                 extra = b"" if ra is None else b"Retry-After: %s\r\n" % str(ra).encode()
-                self.json({"error": {"message": fault.get("message", f"injected {st}"), "type": "injected", "code": st}}, st, extra)
+                self.json(
+                    {"error": {"message": fault.get("message", f"injected {st}"), "type": "injected", "code": st}},
+                    st,
+                    extra,
+                )
             await w.drain()
             return True
         if kind == "slow_first":
