@@ -94,9 +94,25 @@ _QUESTION = re.compile(
 _LOOKING = re.compile(
     r"\A\s*(?:please\s+|bitte\s+|can\s+you\s+|could\s+you\s+|kannst\s+du\s+)*(?:explain|describe|show|tell|list|find|search|look|check|"
     r"review|analy[sz]e|compare|summari[sz]e|read|count|compute|calculate|plot|print|run|test|verify|think|suggest|propose|plan|outline|"
-    r"discuss|estimate|inspect|investigate|debug|give|name|recommend|"
+    r"discuss|estimate|inspect|investigate|debug|give|name|recommend|add\s+up|sum|average|total|chart|graph|visuali[sz]e|"
     r"erkläre?|erklär|beschreibe?|zeig(?:e)?|sag(?:e)?|nenne?|suche?|finde?|schau(?:e)?|prüf(?:e)?|analysiere?|vergleiche?|lies|zähle?|"
     r"berechne?|führe|teste?|überlege?|schlage?|plane?)\b",
+    _FLAGS,
+)
+_ADDING_UP = re.compile(
+    r"\s+(?:(?:(?!an?\s)[@\w]+\s+){0,4}(?:up|together)\b|[@\d][\w.]*(?:\s*,\s*[@\d][\w.]*)*\s*(?:\+|plus|and|to)\s*[@\d])",
+    _FLAGS,
+)
+_DRAWING = re.compile(
+    r"\s+(?:me\s+|mir\s+)?(?:an?\s+|the\s+|ein(?:e|en)?\s+)?(?:[\w-]+\s+){0,2}(?:plots?|charts?|graphs?|histograms?|diagrams?|heatmaps?|figures?|tables?|"
+    r"diagramme?|histogramme?|tabellen?)\s+(?:of|for|from|showing|with|that\s+shows?|von|aus|für|mit|über)\b",
+    _FLAGS,
+)
+_SOLVING = re.compile(r"\s.*(?:\b(?:equations?|integrals?|puzzles?|riddles?|system)\b|\bfor\s+\w\b|=)", _FLAGS)
+_CONVERTING = re.compile(r"\s+[\d.,]+", _FLAGS)
+_KEEPS = re.compile(
+    r"\b(?:save|store|write|put|export|append|insert|update|commit|speicher\w*|schreib\w*)\b|"
+    rf"\b(?:to|into|as|called|named|als|nach)\s+(?:(?:the|a|file|der|die|datei)\s+){{0,2}}(?:{_PATH.pattern})",
     _FLAGS,
 )
 _NO_CHANGE = re.compile(
@@ -234,6 +250,8 @@ def _behind_and(sentence: str) -> str:
 
 def _is_meant(verb: str, rest: str, *, make: str, thing: str) -> bool:
     """A verb of making counts only with something that lies in a project: a poem, a plan and a function fit into an answer."""
+    if _computes(verb.casefold(), rest):
+        return False
     if not rest.strip() and not re.fullmatch(r"fix|commit|undo|revert|format|refactor|install|aufräumen", verb, _FLAGS):
         return False
     if not re.fullmatch(make, verb, _FLAGS):
@@ -241,6 +259,23 @@ def _is_meant(verb: str, rest: str, *, make: str, thing: str) -> bool:
     if _PATH.search(rest):
         return True
     return re.search(rf"\b(?:{thing})\b", rest, _FLAGS) is not None and not _IN_WORDS.search(rest)
+
+
+def _computes(verb: str, rest: str) -> bool:
+    """A sum, a picture or a solution is wanted, which is looked at and lies nowhere: "add up the prices", "make a chart of @sales"."""
+    if _KEEPS.search(rest):
+        return False
+    match verb:
+        case "add":
+            return _ADDING_UP.match(rest) is not None
+        case "solve":
+            return _SOLVING.match(rest) is not None
+        case "convert":
+            return _CONVERTING.match(rest) is not None
+        case "stell" | "stelle" | "stellen":
+            return re.search(r"\bdar\b", rest, _FLAGS) is not None
+        case _:
+            return _DRAWING.match(rest) is not None
 
 
 def _without_quotes(text: str) -> str:
