@@ -9,8 +9,9 @@ import anyio
 from ..ids import ExecutionId
 from ..ports import OutputSink
 from ..records import JSON, ExecutionResult, ExecutionStatus
-from .connection import Message
+from .connection import Channel
 from .outputs import OutputFold, Step
+from .wire import Message
 
 Ending = Literal["", "dead", "restarted", "stuck", "lost"]
 Interrupter = Literal["", "deadline", "request", "cancel"]
@@ -38,6 +39,8 @@ class Execution:
         self.request_id = ""
         self.began = anyio.Event()
         """The kernel has taken it up; before that, an interrupt would hit somebody else's code."""
+        self.began_at: float | None = None
+        """On the clock of ``anyio.current_time``."""
         self.ended = anyio.Event()
         self.changed = anyio.Event()
         self.ending: Ending = ""
@@ -48,6 +51,8 @@ class Execution:
         self.closing = False
         self.asking = False
         """It waits for a line from the user."""
+        self._questions: deque[JSON] = deque()
+        self._asked = anyio.Event()
         self._declined = False
         self._turned = anyio.Event()
         """``asking`` has changed, or it has ended or was declined an answer."""
@@ -59,25 +64,41 @@ class Execution:
         self._count: int | None = None
         self._notes: list[str] = []
 
-    def on_iopub(self, message: Message) -> None:
+    def take(self, channel: Channel, message: Message) -> None:
+        match channel:
+            case "iopub":
+                self._take_iopub(message)
+            case "shell" if message.type == "execute_reply":
+                self._reply = message.content
+                self._take_count(message.content)
+                self._end_if_complete()
+            case "stdin" if message.type == "input_request":
+                self._questions.append(message.content)
+                self._asked.set()
+                self.changed.set()
+            case _:
+                pass
+
+    def _take_iopub(self, message: Message) -> None:
         if message.type == "status":
             if message.content.get("execution_state") == "idle":
                 self._idle = True
                 self._end_if_complete()
             else:
-                self.began.set()
+                self._begin()
         elif message.type == "execute_input":
-            self.began.set()
+            self._begin()
             self._take_count(message.content)
         else:
             self.fold.add(message.type, message.content)
             self.changed.set()
 
-    def on_shell(self, message: Message) -> None:
-        if message.type == "execute_reply":
-            self._reply = message.content
-            self._take_count(message.content)
-            self._end_if_complete()
+    async def question(self) -> JSON:
+        """The content of the next request for a line."""
+        while not self._questions:
+            self._asked = anyio.Event()
+            await self._asked.wait()
+        return self._questions.popleft()
 
     async def wait_ended(self, seconds: float | None) -> Literal["ended", "deadline", "declined"]:
         """Until it has ended, was declined an answer, or ``seconds`` are over, in which waiting for the user does not count."""
@@ -213,8 +234,13 @@ class Execution:
         if self._idle and self._reply is not None:
             self._set_ended()
 
+    def _begin(self) -> None:
+        if self.began_at is None:
+            self.began_at = anyio.current_time()
+            self.began.set()
+
     def _set_ended(self) -> None:
-        self.began.set()
+        self._begin()
         self.ended.set()
         self.changed.set()
         self._turn()

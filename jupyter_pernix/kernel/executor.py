@@ -9,7 +9,6 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 
 import anyio
-import zmq.asyncio
 
 from ..errors import KernelDied, KernelError
 from ..ids import ExecutionId
@@ -17,7 +16,7 @@ from ..ports import AskInput, OutputSink, Surroundings
 from ..records import JSON, ExecutionResult, Place, Variables
 from . import inspection
 from .bundles import Caps
-from .connection import Connection
+from .connection import Connection, Context
 from .execution import EXIT_CODE, SHELL_LINE, Execution
 from .late import OnLate, Past
 from .outputs import OutputFold
@@ -48,7 +47,7 @@ class KernelExecutor:
         process: KernelProcess,
         connection: Connection,
         *,
-        context: zmq.asyncio.Context,
+        context: Context,
         place: Place = "own",
         interrupt_grace: float = 5.0,
         patience: float = 120.0,
@@ -71,6 +70,7 @@ class KernelExecutor:
         self._side_file = side_file
         self._lock = anyio.Lock()
         self._past = Past(on_late)
+        connection.listener = self._past.hear
         self._news = ""
         self._generation = 0
         """Counts the processes."""
@@ -146,6 +146,7 @@ class KernelExecutor:
                 grace=self._grace,
                 ask_input=ask_input,
             )
+            self._connected().listener = supervision.take
             telling = Telling(execution, self._past, self._side_file)
             try:
                 await supervision.carry(telling, deadline, when_stuck=self._replace)
@@ -156,6 +157,7 @@ class KernelExecutor:
             finally:
                 self._running = self._supervision = None
                 if self._connection is not None:
+                    self._connection.listener = self._past.hear
                     self._past.remember(execution.request_id, execution.fold)
             await self._after(execution)
             return execution.result(prologue)
@@ -221,16 +223,13 @@ class KernelExecutor:
         """Pass late outputs on while nothing runs, and notice when the process is gone or another one; for a task of the owner.
         Without it that waits for the next execution."""
         while not self._closed:
-            connection = self._connection
-            readable = connection is not None and await connection.readable(1.0)
-            if connection is None:
-                await anyio.sleep(1.0)
+            with anyio.move_on_after(1.0):
+                await self._past.arrived.wait()
             async with self._lock:
-                if self._closed or self._connection is not connection:
-                    continue
-                if readable and connection is not None:
-                    await self._past.drain(connection)
-                await self._notice_loss()
+                if not self._closed:
+                    if self._connection is not None:
+                        await self._past.drain(self._connection)
+                    await self._notice_loss()
 
     async def aclose(self) -> None:
         if self._closed:
@@ -274,6 +273,7 @@ class KernelExecutor:
                 while not await self._process.is_alive():  # noqa: ASYNC110 - the owner's restarter tells nobody
                     await anyio.sleep(_POLL)
             self._connection = await self._process.connect(self._context)
+        self._connection.listener = self._past.hear
         self._identity = self._process.identity
         self._generation += 1
         return f"{FRESH}{how} {sentence(await self._process.survivors())}".strip()
@@ -314,7 +314,7 @@ class KernelExecutor:
         limit = anyio.move_on_after(self.patience)
         with anyio.CancelScope() as self._turn, limit:
             while connection.busy and await self._is_the_same():
-                await connection.readable(1.0)
+                await connection.heard(1.0)
                 await self._past.drain(connection)
         stopped, self._turn = self._turn.cancelled_caught, None
         if stopped:

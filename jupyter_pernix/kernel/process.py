@@ -15,14 +15,13 @@ from uuid import uuid4
 
 import anyio
 import anyio.to_thread
-import zmq.asyncio
 from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
 from jupyter_client.manager import KernelManager
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 from jupyter_core.utils import ensure_async
 
 from ..errors import KernelDied, KernelMissing, KernelStartFailed
-from .connection import Connection
+from .connection import Connection, Context
 from .survivors import MARK, survivors
 from .widgetstate import WidgetStates
 
@@ -112,7 +111,7 @@ class KernelProcess:
         """As the Jupyter server lists it; changes only when the kernel was removed there and had to be started anew."""
         return self._kernel_id
 
-    async def start(self, context: zmq.asyncio.Context) -> Connection:
+    async def start(self, context: Context) -> Connection:
         """Start the process and connect to it.
 
         :raises KernelMissing: if no such kernelspec is installed
@@ -141,7 +140,7 @@ class KernelProcess:
         self.language = str(spec.language or "").lower()
         return await self._connect_or_stop(context)
 
-    async def adopt(self, kernel_id: str, context: zmq.asyncio.Context) -> Connection:
+    async def adopt(self, kernel_id: str, context: Context) -> Connection:
         """Connect to a kernel that somebody else started and keeps; it may be busy.
 
         :raises KernelDied: if it is not there or does not answer
@@ -155,7 +154,7 @@ class KernelProcess:
         self.language = str(manager.kernel_spec.language or "").lower() if manager.kernel_spec else ""
         return await self.connect(context)
 
-    async def connect(self, context: zmq.asyncio.Context) -> Connection:
+    async def connect(self, context: Context) -> Connection:
         """A new connection to the process that runs now.
 
         :raises KernelStartFailed: if it does not answer before the start deadline, or dies
@@ -168,7 +167,7 @@ class KernelProcess:
             raise
         return connection
 
-    async def restart(self, context: zmq.asyncio.Context) -> Connection:
+    async def restart(self, context: Context) -> Connection:
         """End the process, whatever it does, start another and connect to it.
 
         :raises KernelStartFailed: as ``start``
@@ -241,7 +240,7 @@ class KernelProcess:
     def _provisioner(self) -> Any:
         return self._manager.get_kernel(self._kernel_id).provisioner if self._kernel_id in self._manager else None
 
-    async def _connect_or_stop(self, context: zmq.asyncio.Context) -> Connection:
+    async def _connect_or_stop(self, context: Context) -> Connection:
         manager = self._manager.get_kernel(self._kernel_id)
         # Jupyter's restarter would race with ours and hide a death behind a silent restart.
         manager.stop_restarter()

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import anyio
-import zmq.asyncio
 from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
 from jupyter_client.manager import KernelManager
 from jupyter_client.multikernelmanager import AsyncMultiKernelManager
@@ -16,7 +15,7 @@ from traitlets.config import Config
 
 from ..records import JSON
 from .bundles import Caps
-from .connection import Connection, new_context
+from .connection import Connection, Context, new_context
 from .executor import KernelExecutor, OnLate, SideFile
 from .process import KernelProcess, MultiManager
 
@@ -89,7 +88,7 @@ class Kernels:
             self._manager.kernel_spec_manager = KernelSpecManager()
         self._start_deadline, self._interrupt_grace, self._patience = start_deadline, interrupt_grace, patience
         self._caps = caps
-        self._context: zmq.asyncio.Context | None = None
+        self._context: Context | None = None
         self._executors: list[KernelExecutor] = []
         self._infos: dict[str, JSON] = {}
 
@@ -188,7 +187,7 @@ class Kernels:
             self._context.destroy(linger=0)
             self._context = None
 
-    def _opened(self) -> zmq.asyncio.Context:
+    def _opened(self) -> Context:
         if self._context is None:
             self._context = new_context()
         return self._context

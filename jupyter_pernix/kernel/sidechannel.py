@@ -8,15 +8,16 @@ and every wait has an end.
 import ast
 import json
 from collections import deque
-from typing import Any, Literal, cast
+from functools import partial
+from typing import Literal, cast
 
 import anyio
-import zmq
-import zmq.asyncio
-from jupyter_client.asynchronous.client import AsyncKernelClient
+from jupyter_client.client import KernelClient
 
 from ..errors import KernelError
 from ..records import JSON
+from .port import Port
+from .wire import Message, Wire
 
 Channel = Literal["shell", "control"]
 
@@ -33,9 +34,16 @@ _UNDISTURBED = (
 class SideChannel:
     """Shell and control of one kernel process. Questions wait for each other."""
 
-    def __init__(self, client: AsyncKernelClient) -> None:
-        """``client``: of its own, with these two channels started; this closes it."""
-        self._client = client
+    def __init__(self, client: KernelClient) -> None:
+        """``client``: makes the sockets, which are of its own."""
+        self._wire = Wire(client.session)
+        identity = self._wire.identity
+        self._ports: dict[Channel, Port] = {
+            "shell": Port(client, "shell", identity, partial(self._take, "shell")),
+            "control": Port(client, "control", identity, partial(self._take, "control")),
+        }
+        self._came: dict[Channel, deque[Message]] = {"shell": deque(), "control": deque()}
+        self._arrived = anyio.Event()
         self._lock = anyio.Lock()
         self._subshells: bool | None = None
         self.asked: deque[str] = deque(maxlen=100)
@@ -45,10 +53,10 @@ class SideChannel:
         self.closed = False
 
     def close(self) -> None:
-        if not self.closed:
-            self.closed = True
-            self._client.shell_channel.stop()
-            self._client.control_channel.stop()
+        self.closed = True
+        for port in self._ports.values():
+            port.close()
+        self._arrived.set()
 
     async def answers(self, seconds: float) -> bool:
         """Whether the kernel answers within that time, whatever code runs in it."""
@@ -79,8 +87,7 @@ class SideChannel:
         if subshell is None and busy:
             raise KernelError("the kernel is busy, and of a kind that cannot be looked into while code runs")
         if cell is not None:
-            header = repr(json.loads(json.dumps(cell, default=str)))
-            expression = _UNDISTURBED.format(header=header, expression=expression)
+            expression = _UNDISTURBED.format(header=repr(cell), expression=expression)
         content = {
             "code": before,
             "silent": True,
@@ -115,44 +122,38 @@ class SideChannel:
 
     async def _clear_away(self) -> None:
         """End the subshells of questions that were given up and have been answered since."""
-        while (message := await self._receive_nowait("shell")) is not None:
-            parent = str(message["parent_header"].get("msg_id", ""))
-            if parent in self._abandoned:
-                await self._close_subshell(parent)
+        while self._came["shell"]:
+            request_id = self._came["shell"].popleft().parent_id
+            if request_id in self._abandoned:
+                await self._close_subshell(request_id)
 
     def _send(self, channel: Channel, kind: str, content: JSON, subshell: str | None = None) -> str:
-        message: dict[str, Any] = self._client.session.msg(kind, content)
-        if subshell is not None:
-            message["header"]["subshell_id"] = subshell
-        self.asked.append(message["header"]["msg_id"])
-        chosen = self._client.shell_channel if channel == "shell" else self._client.control_channel
-        chosen.send(message)
-        return str(message["header"]["msg_id"])
+        header = {} if subshell is None else {"subshell_id": subshell}
+        request_id, frames = self._wire.request(kind, content, **header)
+        self.asked.append(request_id)
+        self._ports[channel].send(frames)
+        return request_id
 
     async def _reply(self, channel: Channel, request_id: str) -> JSON:
+        came = self._came[channel]
         while True:
-            message = await self._receive_nowait(channel)
-            if message is None:
-                # A poll that is cancelled has taken nothing off the socket; a receive might have.
-                await self._socket(channel).poll(1000)
-            elif message["parent_header"].get("msg_id") == request_id:
-                return cast(JSON, message["content"])
-            elif (parent := str(message["parent_header"].get("msg_id", ""))) in self._abandoned and channel == "shell":
-                await self._close_subshell(parent)
+            if self.closed:
+                raise KernelError("the kernel is gone")
+            if not came:
+                self._arrived = anyio.Event()
+                await self._arrived.wait()
+                continue
+            message = came.popleft()
+            if message.parent_id == request_id:
+                return message.content
+            if message.parent_id in self._abandoned and channel == "shell":
+                await self._close_subshell(message.parent_id)
 
-    async def _receive_nowait(self, channel: Channel) -> dict[str, Any] | None:
-        if self.closed:
-            raise KernelError("the kernel is gone")
-        try:
-            frames = await self._socket(channel).recv_multipart(zmq.NOBLOCK)
-        except zmq.Again:
-            return None
-        session = self._client.session
-        return cast(dict[str, Any], session.deserialize(session.feed_identities(frames)[1]))
-
-    def _socket(self, channel: Channel) -> zmq.asyncio.Socket:
-        chosen = self._client.shell_channel if channel == "shell" else self._client.control_channel
-        return cast(zmq.asyncio.Socket, chosen.socket)
+    def _take(self, channel: Channel, frames: list[bytes]) -> None:
+        message = self._wire.read(frames)
+        if message is not None:
+            self._came[channel].append(message)
+            self._arrived.set()
 
 
 def _value(reply: JSON) -> JSON:

@@ -4,6 +4,7 @@ It ends when the kernel has replied *and* is idle, in either order, however long
 looked at twice a second. An interrupt may need several, and a nudge: a kernel whose event loop sleeps notices it only on waking.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Literal
 
@@ -11,12 +12,17 @@ import anyio
 
 from ..ports import AskInput
 from ..records import Place
-from .connection import Connection
+from .connection import Channel, Connection
 from .execution import BELOW_PYTHON, Execution
 from .late import Past
 from .process import KernelProcess
 from .telling import Telling
+from .wire import Message
 
+_SHORT = 0.25
+"""Seconds in which most code ends; only what takes longer is watched."""
+_BRIEF = 0.02
+"""Seconds that code which shows or asks something is given to end; then it is told."""
 _POLL = 0.5
 _NUDGE = 1.0
 _SETTLE = 0.25
@@ -44,6 +50,7 @@ class Supervision:
         self._process = process
         self._connection = connection
         self._identity = process.identity
+        self._sent_at = anyio.current_time()
         self._place = place
         self._past = past
         self._grace = grace
@@ -75,18 +82,44 @@ class Supervision:
         :raises Exception: what a listener, or whoever was asked for input, has raised
         """
         execution = self._execution
+        self._process.trim_log()
+        if interrupter != "cancel" and await self._is_short(deadline):
+            self._connection.send_widget_changes()
+            execution.close()
+            await telling.to_the_end()
+        else:
+            await self._carry_long(telling, deadline, interrupter, when_stuck)
+        if execution.failure is not None:
+            raise execution.failure
+
+    async def _is_short(self, deadline: float | None) -> bool:
+        """Wait a moment; whether the code has ended, and nothing of it is still on its way."""
+        execution = self._execution
+        with anyio.move_on_after(_SHORT if deadline is None else min(_SHORT, deadline)):
+            await execution.changed.wait()
+        if execution.changed.is_set() and not execution.ended.is_set():
+            with anyio.move_on_after(_BRIEF):
+                await execution.ended.wait()
+        return execution.ended.is_set() and not BELOW_PYTHON.search(execution.code)
+
+    async def _carry_long(
+        self,
+        telling: Telling,
+        deadline: float | None,
+        interrupter: Literal["deadline", "cancel"],
+        when_stuck: Callable[[], Awaitable[None]],
+    ) -> None:
+        execution = self._execution
         execution.changed.set()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(telling.to_the_end)
             async with anyio.create_task_group() as reading:
-                reading.start_soon(self._read_iopub)
-                reading.start_soon(self._read_shell)
                 reading.start_soon(self._watch)
                 if self._ask_input is not None and interrupter != "cancel":
-                    reading.start_soon(self._read_stdin, self._ask_input)
+                    reading.start_soon(self._answer, self._ask_input)
                 if deadline and self._place == "attached":
                     await execution.began.wait()
-                ending = await execution.wait_ended(deadline)
+                ending = await execution.wait_ended(self._left(deadline))
                 if ending != "ended":
                     execution.interrupter = interrupter if ending == "deadline" else "request"
                     await self._stop()
@@ -96,8 +129,27 @@ class Supervision:
             if execution.ending == "stuck":
                 await when_stuck()
             execution.close()
-        if execution.failure is not None:
-            raise execution.failure
+
+    def _left(self, deadline: float | None) -> float | None:
+        """In a user's kernel the time until the code is taken up does not count."""
+        if not deadline:
+            return deadline
+        since = self._execution.began_at if self._place == "attached" else self._sent_at
+        return max(0.0, deadline - (anyio.current_time() - (since or self._sent_at)))
+
+    def take(self, channel: Channel, message: Message) -> None:
+        """For ``Connection.listener`` while the code runs."""
+        execution = self._execution
+        try:
+            if message.parent_id == execution.request_id:
+                execution.take(channel, message)
+            elif channel == "iopub":
+                if self._past.take(message):
+                    execution.changed.set()
+            elif channel == "shell" and message.parent_id in self._nudges:
+                self._passed_over()
+        except Exception as exc:  # the edge of the event loop: execute() raises it in the caller's task
+            execution.fail(exc)
 
     async def _stop(self) -> None:
         """Interrupt, nudge, interrupt again; then give it up."""
@@ -125,38 +177,21 @@ class Supervision:
         if self._execution.failure is None and BELOW_PYTHON.search(self._execution.code):
             await anyio.sleep(_SETTLE)
 
-    async def _read_iopub(self) -> None:
-        execution = self._execution
-        async for message in self._connection.messages("iopub"):
-            if message.parent_id == execution.request_id:
-                execution.on_iopub(message)
-            elif self._past.take(message):
-                execution.changed.set()
-
-    async def _read_shell(self) -> None:
-        async for message in self._connection.messages("shell"):
-            if message.parent_id == self._execution.request_id:
-                self._execution.on_shell(message)
-            elif message.parent_id in self._nudges:
-                await self._passed_over()
-
-    async def _passed_over(self) -> None:
+    def _passed_over(self) -> None:
         """Requests are answered in order: the kernel is past the code. An interrupt between two steps of the kernel's own may have
         cost the code its reply, or the whole code; nothing more will come then."""
-        with anyio.move_on_after(_SETTLE):
-            await self._execution.ended.wait()
-        self._execution.end("lost", "The kernel did not say how it ended.")
+        sentence = "The kernel did not say how it ended."
+        asyncio.get_running_loop().call_later(_SETTLE, self._execution.end, "lost", sentence)
 
-    async def _read_stdin(self, ask_input: AskInput) -> None:
+    async def _answer(self, ask_input: AskInput) -> None:
         """One question after the other, as the code asks them. What is still open when the code ends is cancelled."""
         execution = self._execution
-        async for message in self._connection.messages("stdin"):
-            if message.type != "input_request" or message.parent_id != execution.request_id:
-                continue
-            prompt = str(message.content.get("prompt", ""))[:_LONGEST_PROMPT]
+        while True:
+            question = await execution.question()
+            prompt = str(question.get("prompt", ""))[:_LONGEST_PROMPT]
             execution.set_asking(True)
             try:
-                answer = await ask_input(prompt, bool(message.content.get("password")))
+                answer = await ask_input(prompt, bool(question.get("password")))
             except Exception as exc:  # the edge of this task: execute() raises it in the caller's
                 execution.failure = exc
                 execution.decline("")  # nobody will answer: it must not wait for ever

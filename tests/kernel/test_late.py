@@ -4,9 +4,9 @@ from collections import deque
 
 from jupyter_pernix.ids import ExecutionId
 from jupyter_pernix.kernel import late
-from jupyter_pernix.kernel.connection import Message
 from jupyter_pernix.kernel.late import Past
 from jupyter_pernix.kernel.outputs import OutputFold, Step
+from jupyter_pernix.kernel.wire import Message
 
 
 def remembered(past: Past, name: str, *, length: int = 3) -> None:

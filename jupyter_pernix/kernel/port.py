@@ -1,0 +1,69 @@
+"""A ZMQ socket that the event loop reads by itself."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Literal, cast
+
+import zmq
+from jupyter_client.client import KernelClient
+
+Channel = Literal["shell", "iopub", "stdin", "control"]
+
+_AT_ONCE = 50
+"""Messages after which other tasks get a turn."""
+
+
+class Port:
+    """Hands each message to ``take`` as soon as it is here, in order. Make it inside the event loop.
+
+    ZMQ's file descriptor tells of a change, not of messages that are left: whoever reads goes on until there are none.
+    """
+
+    def __init__(
+        self, client: KernelClient, channel: Channel, identity: bytes, take: Callable[[list[bytes]], None]
+    ) -> None:
+        """``client``: makes the socket. ``identity``: by it the kernel knows where to send replies and questions."""
+        connect: Callable[[bytes], zmq.Socket[bytes]] = getattr(client, f"connect_{channel}")
+        self._socket = socket = connect(identity)
+        self._take = take
+        self._loop = asyncio.get_running_loop()
+        self._descriptor = cast(int, socket.getsockopt(zmq.FD))
+        self.closed = False
+        self._has_turn = False
+        self._loop.add_reader(self._descriptor, self.read)
+        self._read_soon()
+
+    def close(self) -> None:
+        """Nothing is handed on any more."""
+        if not self.closed:
+            self.closed = True
+            self._loop.remove_reader(self._descriptor)
+            self._socket.close(linger=0)
+
+    def send(self, frames: list[bytes]) -> None:
+        """Sent to the kernel that the socket is connected to; not at all when closed."""
+        if not self.closed:
+            self._socket.send_multipart(frames)
+            if cast(int, self._socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN:  # sending may have used up the change
+                self._read_soon()
+
+    def read(self) -> None:
+        """Take what is here, and leave the rest of a flood for the next turn."""
+        for _ in range(_AT_ONCE):
+            if self.closed:
+                return
+            try:
+                frames = self._socket.recv_multipart(zmq.NOBLOCK)
+            except zmq.Again:
+                return
+            self._take(frames)
+        self._read_soon()
+
+    def _read_soon(self) -> None:
+        if not self._has_turn:
+            self._has_turn = True
+            self._loop.call_soon(self._read_again)
+
+    def _read_again(self) -> None:
+        self._has_turn = False
+        self.read()
