@@ -4,7 +4,8 @@ What is not listed here does not pass: elements are dropped with what stands in 
 """
 
 import re
-from html import escape
+from collections import Counter
+from html import escape, unescape
 from html.parser import HTMLParser
 
 _KEPT = {
@@ -29,31 +30,58 @@ _ATTRIBUTES = {
 }
 _NUMBERS = {"width", "height", "colspan", "rowspan", "start"}
 _PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+")
+_COMMENT = re.compile(r"<!--(?:(?!-->).)*(?:-->|\Z)", re.DOTALL)
 _ADDRESS = re.compile(r"https?://[^\s\"'<>\\]+|#[\w-]+", re.IGNORECASE)
 
 
 def sanitized(html: str) -> str:
     """``html`` with nothing but formatting, tables, links to pages and pictures that it holds itself."""
     cleaner = _Cleaner()
-    cleaner.feed(html)
+    # taken out before: the parser looks for the end of each comment to the end of the text
+    cleaner.feed(_COMMENT.sub("", html))
     cleaner.close()
     return cleaner.text()
+
+
+class _Stack:
+    """Elements that are open, the innermost last."""
+
+    def __init__(self) -> None:
+        self.tags: list[str] = []
+        self._counts: Counter[str] = Counter()
+
+    def push(self, tag: str) -> None:
+        self.tags.append(tag)
+        self._counts[tag] += 1
+
+    def close(self, tag: str) -> list[str]:
+        """The innermost element of this name and all inside of it are closed; none, if none is open."""
+        closed: list[str] = []
+        if self._counts[tag]:
+            while closed[-1:] != [tag]:
+                closed.append(self.tags.pop())
+                self._counts[closed[-1]] -= 1
+        return closed
 
 
 class _Cleaner(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self._pieces: list[str] = []
-        self._open: list[str] = []
-        self._dropped: list[str] = []
+        self._open, self._dropped = _Stack(), _Stack()
 
     def text(self) -> str:
-        return "".join([*self._pieces, *(f"</{tag}>" for tag in reversed(self._open))])
+        return "".join([*self._pieces, *(f"</{tag}>" for tag in reversed(self._open.tags))])
+
+    def close(self) -> None:
+        """What is no whole tag at the end is text; the parser would begin anew at each of its brackets."""
+        rest, self.rawdata = self.rawdata, ""
+        self.handle_data(unescape(rest))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if self._dropped or tag in _WITH_CONTENT:
+        if self._dropped.tags or tag in _WITH_CONTENT:
             if tag in _WITH_CONTENT and tag not in ("embed",):
-                self._dropped.append(tag)
+                self._dropped.push(tag)
             return
         if tag not in _KEPT:
             return
@@ -62,27 +90,20 @@ class _Cleaner(HTMLParser):
             return
         self._pieces.append(f"<{tag}{kept}>")
         if tag not in _VOID:
-            self._open.append(tag)
+            self._open.push(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in _VOID:
             self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
-        if self._dropped:
-            if tag in self._dropped:
-                while self._dropped.pop() != tag:
-                    pass
-            return
-        if tag in self._open:
-            while True:
-                last = self._open.pop()
-                self._pieces.append(f"</{last}>")
-                if last == tag:
-                    return
+        if self._dropped.tags:
+            self._dropped.close(tag)
+        else:
+            self._pieces += [f"</{closed}>" for closed in self._open.close(tag)]
 
     def handle_data(self, data: str) -> None:
-        if not self._dropped:
+        if not self._dropped.tags:
             self._pieces.append(escape(data, quote=False))
 
 

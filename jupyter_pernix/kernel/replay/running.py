@@ -16,7 +16,7 @@ import anyio.to_thread
 from ...fold import apply_output
 from ...ids import ExecutionId, new_execution_id
 from ...records import JSON, ExecutionResult, OutputOp
-from ..bundles import clean_output
+from ..bundles import Caps, clean_output
 from ..executor import KernelExecutor
 from ..export.parts import pernix_kind
 from ..provision import Kernels, own_manager
@@ -57,6 +57,7 @@ class Replay:
         self._environ = os.environ if environ is None else environ
         self._space = self._folder
         self._outputs: dict[ExecutionId, list[JSON]] = {}
+        self._recorded: dict[int, list[JSON]] = {}
         self._lost = ""
 
     async def run(self) -> AsyncGenerator[CellReport | EditReport]:
@@ -66,7 +67,7 @@ class Replay:
         :raises OSError: if the folder cannot be copied
         """
         copied: Path | None = None
-        kernels = Kernels(own_manager())
+        kernels = Kernels(own_manager(), caps=_caps_of(self.result))
         try:
             if self._apply_edits:
                 copied = await self._copy()
@@ -75,6 +76,8 @@ class Replay:
             for index, cell in enumerate(cast(list[JSON], self.result["cells"])):
                 async for told in self._cell(executor, index, cell):
                     yield told
+            for again in self._settled():
+                yield again
         finally:
             with anyio.CancelScope(shield=True):
                 await kernels.aclose()
@@ -105,7 +108,7 @@ class Replay:
         why = self._lost or _why_skipped(cell)
         if why:
             return replace(same, status="skipped", why=why)
-        before = cast(list[JSON], cell["outputs"])
+        before = self._recorded[index + 1] = cast(list[JSON], cell["outputs"])
         failed_before = any(output["output_type"] == "error" for output in before)
         began = time.monotonic()
         result, after = await self._execute(executor, cell)
@@ -120,6 +123,20 @@ class Replay:
         was_run = before or cell["metadata"].get("pernix") or not diff
         note = "" if was_run else "nothing was recorded"
         return replace(same, status="differs" if diff else "same", why=note, diff=diff, seconds=seconds)
+
+    def _settled(self) -> list[CellReport]:
+        """The cells of which something else is true now, since later cells or threads changed their outputs; in ``report`` too."""
+        changed: list[CellReport] = []
+        for place, told in enumerate(self.report.cells):
+            recorded = self._recorded.get(told.number)
+            if recorded is None or told.status not in ("same", "differs"):
+                continue
+            diff = compare_outputs(recorded, cast(list[JSON], self.result["cells"][told.number - 1]["outputs"]))
+            if diff != told.diff:
+                why = told.why or "what came later counts too"
+                self.report.cells[place] = replace(told, status="differs" if diff else "same", why=why, diff=diff)
+                changed.append(self.report.cells[place])
+        return changed
 
     async def _execute(self, executor: KernelExecutor, cell: JSON) -> tuple[ExecutionResult, list[JSON]]:
         outputs: list[JSON] = []
@@ -183,6 +200,11 @@ class Replay:
     async def _edit(self, index: int, edit: FileEdit) -> EditReport:
         applied = await anyio.to_thread.run_sync(apply_edit, edit, self._space)
         return EditReport(number=index + 1, title=edit.title or edit.tool, status=applied.status, why=applied.detail)
+
+
+def _caps_of(notebook: JSON) -> Caps:
+    """A run notebook was shortened when it was recorded, any other holds all that came."""
+    return Caps() if isinstance(notebook["metadata"].get("pernix"), dict) else WHOLE
 
 
 def _space_of(notebook: JSON, folder: Path) -> Path:

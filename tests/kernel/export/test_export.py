@@ -243,3 +243,22 @@ def test_a_notebook_that_is_not_ours_is_shown_too():
     assert "<h1>Title</h1>" in page and "<td>1</td>" in page and "<strong>bold</strong>" in page
     assert '<a href="https://x.org" rel="noopener noreferrer nofollow">link</a>' in page
     assert "application/x-unknown: to be seen in Jupyter" in page
+
+
+HOLDING_UP = {
+    "nested": "<b>" * 20_000 + "</i>" * 20_000 + "</b>",
+    "dropped": "<svg>" * 20_000 + "</b>" * 20_000,
+    "comments": "<!--" * 20_000 + "<b>",
+    "quotes": '<a href="' * 20_000,
+}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("html", HOLDING_UP.values(), ids=HOLDING_UP)
+def test_the_time_for_cleaning_grows_with_the_text_alone(html: str):
+    assert "<a" not in sanitized(html)
+
+
+def test_what_is_cut_off_is_text_and_a_comment_is_nothing():
+    assert sanitized('<b>a<!-- <img src=x> -->c</b> &lt;d <a href="e') == '<b>ac</b> &lt;d &lt;a href="e'
+    assert sanitized("a<!-- b") == "a"

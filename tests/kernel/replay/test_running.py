@@ -207,3 +207,33 @@ async def test_a_replay_that_is_left_ends_its_kernel_and_keeps_its_report(tmp_pa
     assert [cell.number for cell in replay.report.cells] == [1]
     pid = int(replay.result["cells"][0]["outputs"][0]["data"]["text/plain"])
     assert not await anyio.Path(f"/proc/{pid}").exists()
+
+
+async def test_a_notebook_that_is_no_record_is_compared_with_all_that_it_puts_out(tmp_path: Path):
+    shown = [
+        {"output_type": "display_data", "data": {"text/plain": str(number)}, "metadata": {}} for number in range(600)
+    ]
+    lines = {"output_type": "stream", "name": "stdout", "text": "".join(f"{number}\n" for number in range(90_000))}
+    notebook = notebook_of(
+        ("from IPython.display import display\nfor number in range(600): display(number)", shown, []),
+        ("for number in range(90_000): print(number)", [lines], []),
+    )
+
+    replay = await replayed(notebook, tmp_path)
+
+    assert [cell.status for cell in replay.report.cells] == ["same", "same"]
+
+
+async def test_a_cell_that_a_later_one_changes_is_compared_as_it_is_in_the_end(tmp_path: Path):
+    shown = {"output_type": "display_data", "data": {"text/plain": "'b'"}, "metadata": {}}
+    notebook = notebook_of(
+        ("handle = display('a', display_id=True)", [shown], []),
+        ("handle.update('b')", [], []),
+        ("1", [result("1")], []),
+    )
+
+    replay = await replayed(notebook, tmp_path)
+
+    assert [(cell.number, cell.status) for cell in replay.report.cells] == [(1, "same"), (2, "same"), (3, "same")]
+    assert exit_code(replay.report) == 0
+    assert replay.result["cells"][0]["outputs"][0]["data"] == {"text/plain": "'b'"}
