@@ -187,6 +187,10 @@ class NotebookRefused(Conflict):
     """A notebook cannot be read or was not changed: it is damaged, the cell is gone or changed meanwhile, the page did not answer."""
 
 
+class NotebookMissing(NotebookRefused):
+    """Nothing stands at the path of a notebook, which may be written, and no page has it open."""
+
+
 class ToolError(PernixError):
     """Ends one tool call; its sentence is the result that the model reads."""
 

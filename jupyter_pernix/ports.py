@@ -115,7 +115,16 @@ class Notebooks(Protocol):
     damaged, the page did not answer.
     """
 
-    async def read(self, path: str) -> NotebookState: ...
+    async def read(self, path: str, *, from_root: bool = False) -> NotebookState:
+        """``from_root``: ``path`` is relative to the server's root.
+
+        :raises NotebookMissing: if there is none
+        """
+        ...
+
+    async def create(self, path: str) -> None:
+        """Make a notebook without cells where there is nothing, for the session's kernel."""
+        ...
 
     async def change(self, change: CellChange) -> NotebookOwner:
         """Carry it out if the cell still has the type and source of ``change.before``, and its neighbours are there."""

@@ -190,7 +190,7 @@ class _Gathering:
     async def _cell(self, mention: Mention) -> None:
         where = mention.path or "the attached notebook"
         try:
-            notebook = await self._host.notebooks.read(mention.path)
+            notebook = await self._host.notebooks.read(mention.path, from_root=True)
         except NotebookRefused as exc:
             self._add("cell", mention.name, f"(The message is about a cell of {where}, which cannot be read: {exc}.)")
             return

@@ -12,7 +12,13 @@ from agent.test_beside import PNG
 
 from jupyter_pernix.agent.context import Transcript
 from jupyter_pernix.agent.model.client import ChatModel, Endpoint
-from jupyter_pernix.agent.model.conversation import BEHIND_RESULTS, MOST_PICTURES, PICTURE_BYTES, Conversation
+from jupyter_pernix.agent.model.conversation import (
+    BEHIND_RESULTS,
+    MOST_PICTURE_CHARACTERS,
+    MOST_PICTURES,
+    PICTURE_BYTES,
+    Conversation,
+)
 from jupyter_pernix.agent.run import Run
 from jupyter_pernix.agent.run_settings import OneModel, RunSettings
 from jupyter_pernix.agent.sizes import Sizes
@@ -153,6 +159,17 @@ def test_a_conversation_holds_so_many_pictures_and_says_when_there_were_more() -
     assert conversation.pictures == MOST_PICTURES
     assert "Further pictures are not shown to you" in json.dumps(messages[-1])
     assert images({"messages": messages}) == 2 * MOST_PICTURES
+
+
+def test_the_pictures_of_a_conversation_are_bounded_in_size_too() -> None:
+    large = Picture(mime="image/png", data="A" * 900_000)
+    conversation = Conversation("s")
+    for _ in range(4):
+        conversation.append({"role": "user", "content": "x"}, [large, large])
+    messages = json.loads(conversation.encoded(pictures=True))
+    assert conversation.pictures == 4
+    assert len(conversation.encoded(pictures=True)) < MOST_PICTURE_CHARACTERS + 10_000
+    assert "Further pictures are not shown to you" in json.dumps(messages[-1])
 
 
 async def test_a_picture_of_a_cell_stands_in_the_users_message(tmp_path: Path) -> None:

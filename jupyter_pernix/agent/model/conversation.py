@@ -17,9 +17,11 @@ PICTURE_BYTES = 4_000
 """For how much text a picture counts, about 1,100 tokens: endpoints count it by its area, not by the length of its base64."""
 MOST_PICTURES = 20
 """Of one conversation; what comes beyond is told, not shown, until a compaction makes room."""
+MOST_PICTURE_CHARACTERS = 4_000_000
+"""Of base64, the same: each request carries all of them, and endpoints bound its size."""
 
 BEHIND_RESULTS = "(The pictures of the results above, in their order.)"
-TOO_MANY = "(Further pictures are not shown to you: the conversation holds {most} already.)"
+TOO_MANY = "(Further pictures are not shown to you: the conversation holds as many as it may, at most {most} and of a bounded size.)"
 
 
 class Conversation:
@@ -32,6 +34,8 @@ class Conversation:
         """The form with pictures, once there are any."""
         self.pictures = 0
         """How many a model that sees is shown."""
+        self._characters = 0
+        """Of their base64."""
         self.shown: dict[int, tuple[Picture, ...]] = {}
         """Those that are shown with a message, by its place. Read only."""
         self.append({"role": "system", "content": system})
@@ -57,14 +61,24 @@ class Conversation:
         if pictures and self._seeing is None:
             self._seeing = self._encoded.copy()
         if self._seeing is not None:
-            shown = pictures[: max(0, MOST_PICTURES - self.pictures)]
+            shown = self._fitting(pictures)
             self.pictures += len(shown)
+            self._characters += sum(len(picture.data) for picture in shown)
             if shown:
                 self.shown[len(self._messages)] = tuple(shown)
             for one in _seen(message, shown, more=len(shown) < len(pictures)):
                 _put(self._seeing, one)
         _put(self._encoded, message)
         self._messages.append(message)
+
+    def _fitting(self, pictures: Sequence[Picture]) -> Sequence[Picture]:
+        """The first of them, as many as there is room for."""
+        room, characters = max(0, MOST_PICTURES - self.pictures), self._characters
+        for count, picture in enumerate(pictures[:room]):
+            characters += len(picture.data)
+            if characters > MOST_PICTURE_CHARACTERS:
+                return pictures[:count]
+        return pictures[:room]
 
     def encoded(self, *, pictures: bool = False) -> bytes:
         """The messages as one JSON array."""

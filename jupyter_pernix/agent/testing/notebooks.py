@@ -6,7 +6,7 @@ import anyio.lowlevel
 from msgspec.structs import replace
 
 from ...cells import applied, found, missing, refusal, same_content
-from ...errors import NotebookRefused
+from ...errors import NotebookMissing, NotebookRefused
 from ...ids import ExecutionId
 from ...ports import NotebookState
 from ...records import JSON, CellChange, CellSnapshot, NotebookOwner
@@ -27,7 +27,7 @@ class MemoryNotebooks:
         """What was done, in order."""
         self.by_hand: Callable[[str], None] = lambda what: None
 
-    async def read(self, path: str) -> NotebookState:
+    async def read(self, path: str, *, from_root: bool = False) -> NotebookState:
         where = await self._at(path, "read")
         return NotebookState(
             path=where,
@@ -38,6 +38,14 @@ class MemoryNotebooks:
             written=frozenset(self.written),
             attached=where == self.attached,
         )
+
+    async def create(self, path: str) -> None:
+        await anyio.lowlevel.checkpoint()
+        self.by_hand("create")
+        if path in self.cells:
+            raise NotebookRefused(f"there is something at {path!r} already")
+        self.cells[path] = []
+        self.done.append("create")
 
     async def change(self, change: CellChange) -> NotebookOwner:
         where = await self._at(change.path, "change")
@@ -80,7 +88,9 @@ class MemoryNotebooks:
         self.by_hand(what)
         where = path or self.attached
         if where not in self.cells:
-            raise NotebookRefused(f"there is no notebook {where!r}" if where else "the session is not attached")
+            if not where:
+                raise NotebookRefused("the session is not attached")
+            raise NotebookMissing(f"there is no notebook {where!r}")
         self.done.append(what)
         return where
 

@@ -124,7 +124,7 @@ def _refuse_notebook(located: Located) -> None:
     if _is_notebook(located):
         raise ToolRetry(
             f"Not done: {located.name!r} is a notebook; changing its file as text would break it or lose what is open in the browser. "
-            "Change its cells with edit_notebook."
+            "Change its cells with edit_notebook; inserting a cell where there is no notebook creates it."
         )
 
 

@@ -8,10 +8,10 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from ...cells import applied, digest_of, place_behind, same_content
-from ...errors import NotebookRefused, ToolFailed, ToolRetry
+from ...errors import NotebookMissing, NotebookRefused, ToolFailed, ToolRetry
 from ...events import CellChanged, CellChangeRefused, CellChangeRequested
 from ...ids import new_change_id
-from ...ports import NotebookState
+from ...ports import NotebookState, TurnHost
 from ...records import CellChange, CellSnapshot, CellType
 from ..policy.broker import Targets
 from .base import Arguments, PrepareContext, Prepared, Tool, ToolContext, ToolResult
@@ -44,7 +44,7 @@ class EditNotebook(Arguments, frozen=True):
 
 
 async def _prepare(context: PrepareContext, args: EditNotebook) -> Prepared | ToolResult:
-    state = await state_of(context.host, args.path)
+    state = await _state_of(context.host, args)
     wanted = _wanted(state, args)
     if isinstance(wanted, ToolResult):
         return wanted
@@ -58,9 +58,25 @@ async def _prepare(context: PrepareContext, args: EditNotebook) -> Prepared | To
             else (),
             shown=_shown(state, change),
         ),
-        question="Change this notebook?",
+        question="Create this notebook?" if _is_new(state) else "Change this notebook?",
         carry_out=lambda context: _make(context, change, state),
     )
+
+
+async def _state_of(host: TurnHost, args: EditNotebook) -> NotebookState:
+    """As ``state_of``; of a notebook that an insert is to create, one without a path or cells."""
+    if args.op != "insert" or not args.path:
+        return await state_of(host, args.path)
+    try:
+        return await host.notebooks.read(args.path)
+    except NotebookMissing:
+        return NotebookState(path="", owner="file", language="python", cells=[], name=args.path)
+    except NotebookRefused as exc:
+        raise ToolFailed(f"Not done: {exc}.") from exc
+
+
+def _is_new(state: NotebookState) -> bool:
+    return not state.path
 
 
 def _wanted(state: NotebookState, args: EditNotebook) -> CellChange | ToolResult:
@@ -165,6 +181,8 @@ def _shown(state: NotebookState, change: CellChange) -> str:
             diff, _, _ = unified_diff(before.source if before else "", after.source if after else "", name=name)
             types = {one.cell_type for one in (before, after) if one is not None}
             heading = f"{change.op.capitalize()} {' → '.join(sorted(types))} cell\n"
+            if _is_new(state):
+                heading = f"Create the notebook {state.name} with one {after.cell_type if after else 'code'} cell\n"
             return heading + diff
 
 
@@ -172,7 +190,7 @@ def _shown(state: NotebookState, change: CellChange) -> str:
 
 
 async def _carry_out(context: ToolContext, args: EditNotebook) -> ToolResult:
-    wanted = _wanted(state := await state_of(context.host, args.path), args)
+    wanted = _wanted(state := await _state_of(context.host, args), args)
     return wanted if isinstance(wanted, ToolResult) else await _make(context, wanted, state)
 
 
@@ -183,6 +201,10 @@ async def _make(context: ToolContext, change: CellChange, state: NotebookState) 
         "turn_id": context.turn_id,
         "call_id": context.call_id,
     }
+    created = _is_new(state)
+    if created:
+        state = await _create(context, state.name)
+        change = replace(change, path=state.path)
     await context.store(CellChangeRequested(**about, change=change))
     # A stop waits for this: whether the cell was changed is known then. The owner's own deadlines bound it.
     with anyio.CancelScope(shield=True):
@@ -192,27 +214,39 @@ async def _make(context: ToolContext, change: CellChange, state: NotebookState) 
             await context.store(CellChangeRefused(**about, change_id=change.change_id, reason=str(exc)))
             raise ToolFailed(f"Not done: {exc}. Read the notebook again before you try something else.") from exc
         await context.store(CellChanged(**about, change_id=change.change_id, owner=owner))
-        return _made(state._replace(cells=applied(state.cells, change), owner=owner), change)
+        return _made(state._replace(cells=applied(state.cells, change), owner=owner), change, created=created)
     raise AssertionError("a shield by itself cancels nothing")
 
 
-def _made(state: NotebookState, change: CellChange) -> ToolResult:
+async def _create(context: ToolContext, name: str) -> NotebookState:
+    notebooks = context.host.notebooks
+    try:
+        await notebooks.create(name)
+        return await notebooks.read(name)
+    except NotebookRefused as exc:
+        raise ToolFailed(f"Not done: {exc}.") from exc
+
+
+def _made(state: NotebookState, change: CellChange, *, created: bool = False) -> ToolResult:
     cell = next((one for one in state.cells if one.cell_id == change.cell_id), None)
     if cell is None:
         return ToolResult(text=f"Deleted the cell {change.cell_id} of {state.name}.")
     done = {"insert": "Inserted", "edit": "Changed", "move": "Moved", "delete": "Deleted"}[change.op]
     where = f", behind {change.behind}" if change.behind else ", at the top"
+    where += ", at the end" if change.behind and cell is state.cells[-1] else ""
     place = where if change.op in ("insert", "move") else ""
     stays = " Its outputs are still those of the old source." if change.op == "edit" and cell.outputs else ""
     text = (
         f"{done} the {cell.cell_type} cell {cell.cell_id} of {state.name}{place}; its base is {digest_of(cell)}.{stays}"
     )
+    if created:
+        text = f"Created the notebook {state.name}. {text}"
     return ToolResult(text=text, seen=known_from(state, [cell]))
 
 
 TOOL = Tool(
     name="edit_notebook",
-    description="Insert, edit, delete or move one cell of a notebook, named by its id. base says in which state you know it; else nothing is done.",
+    description="Insert, edit, delete or move one cell of a notebook, named by its id. base says in which state you know it; else nothing is done. Inserting at a path where there is nothing creates the notebook.",
     kind="edit",
     action="write",
     arguments=EditNotebook,

@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
 from ...records import JSON, Picture
@@ -11,6 +11,8 @@ MOST_PICTURES = 4
 """Of one result."""
 LONGEST_PICTURE = 1_000_000
 """Characters of base64."""
+LONGEST_PICTURES = 2_000_000
+"""Of one result together."""
 
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -21,9 +23,17 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
 
 
 def pictures_of(outputs: Sequence[JSON]) -> tuple[Picture, ...]:
-    """The last ``MOST_PICTURES`` usable pictures of nbformat outputs, in their order, one of each output. An endpoint refuses a whole
-    request for one broken picture, so each is checked: whole base64 of a format that models take, and not too long."""
-    return tuple(_usable(outputs))[-MOST_PICTURES:]
+    """The last ``MOST_PICTURES`` usable pictures of nbformat outputs, fewer if they are large, in their order, one of each output. An
+    endpoint refuses a whole request for one broken picture, so each is checked: whole base64 of a format that models take, and not too
+    long."""
+    found: list[Picture] = []
+    room = LONGEST_PICTURES
+    for picture in _usable(reversed(outputs)):
+        room -= len(picture.data)
+        if room < 0 or len(found) == MOST_PICTURES:
+            break
+        found.insert(0, picture)
+    return tuple(found)
 
 
 def pictures_note(outputs: Sequence[JSON]) -> str:
@@ -35,7 +45,7 @@ def pictures_note(outputs: Sequence[JSON]) -> str:
     return f"({left_out} of {every} pictures are shown to the user alone: too many, too large, or of a form that models do not take.)"
 
 
-def _usable(outputs: Sequence[JSON]) -> Iterator[Picture]:
+def _usable(outputs: Iterable[JSON]) -> Iterator[Picture]:
     for output in outputs:
         for mime, value in _bundle(output).items():
             picture = _picture(value) if mime.startswith("image/") else None

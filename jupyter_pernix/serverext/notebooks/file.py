@@ -15,7 +15,7 @@ from jupyter_core.utils import ensure_async
 from tornado.web import HTTPError
 
 from ...cells import missing, refusal, same_content
-from ...errors import NotebookRefused
+from ...errors import NotebookMissing, NotebookRefused
 from ...ids import ExecutionId
 from ...records import JSON, CellChange, CellSnapshot, NotebookOwner
 from .nbcells import change_cells, set_outputs, snapshot
@@ -51,6 +51,26 @@ class FileOwner:
     async def kernel_name(self) -> str:
         """The kernelspec that the file names, or ""."""
         return (await self._read()).loaded.kernel_name
+
+    async def create(self, kernelspec: JSON) -> None:
+        """Write it, without cells; nothing must be there."""
+        metadata: JSON = {"kernelspec": kernelspec}
+        if kernelspec["language"]:
+            metadata["language_info"] = {"name": kernelspec["language"]}
+        empty: JSON = {"cells": [], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+        try:
+            folder = self._path.rpartition("/")[0]
+            for at in range(len(folder.split("/")) if folder else 0):
+                await self._make_folder("/".join(folder.split("/")[: at + 1]))
+            await ensure_async(
+                self._contents.save({"type": "notebook", "format": "json", "content": empty}, self._path)
+            )
+        except HTTPError as exc:
+            raise self._refused(exc) from exc
+
+    async def _make_folder(self, path: str) -> None:
+        if not await ensure_async(self._contents.dir_exists(path)):
+            await ensure_async(self._contents.save({"type": "directory"}, path))
 
     async def change(self, change: CellChange) -> None:
         read = await self._read_to_change()
@@ -130,7 +150,7 @@ class FileOwner:
     def _refused(self, exc: HTTPError) -> NotebookRefused:
         match exc.status_code:
             case 404:
-                return NotebookRefused(f"there is no notebook {self._path!r}; it may have been renamed or deleted")
+                return NotebookMissing(f"there is no notebook {self._path!r}; it may have been renamed or deleted")
             case 403:
                 return NotebookRefused(f"the file {self._path!r} is read-only; nothing was written")
             case _:

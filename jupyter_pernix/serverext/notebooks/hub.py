@@ -122,6 +122,17 @@ class NotebookHub:
 
         return (await self.by_owner(path, session_id, make))[1]
 
+    async def create(self, path: str, kernel_name: str) -> None:
+        """A notebook without cells, in a file of its own.
+
+        :raises NotebookRefused: if something is there, or it cannot be written
+        """
+        spec = await self.sessions.spec(kernel_name)
+        async with self._locks.setdefault(str(self.real(path)), anyio.Lock()):
+            if self.real(path).exists() or self.page_holds(path):
+                raise NotebookRefused(f"there is something at {path!r} already")
+            await self._file(path).create(spec)
+
     async def put_outputs(self, path: str, session_id: SessionId, outputs: Outputs) -> NotebookOwner:
         return (await self.by_owner(path, session_id, lambda owner: owner.put_outputs(outputs)))[1]
 

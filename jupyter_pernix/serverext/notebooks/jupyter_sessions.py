@@ -39,6 +39,13 @@ class JupyterSessions:
     async def of_kernel(self, kernel_id: str) -> JupyterSession | None:
         return next((one for one in await self.all() if one.kernel_id == kernel_id), None)
 
+    async def spec(self, kernel_name: str) -> JSON:
+        """What a notebook says of its kernelspec; of one that is not installed only the name."""
+        name = kernel_name or str(self._kernels.default_kernel_name)
+        installed = cast(JSON, await ensure_async(self._kernels.kernel_spec_manager.get_all_specs()))
+        spec = installed[name]["spec"] if name in installed else {"display_name": name, "language": ""}
+        return {"name": name, "display_name": str(spec["display_name"]), "language": str(spec["language"])}
+
     async def open(self, path: str, kernel_name: str) -> JupyterSession:
         """Start a kernel for the notebook, in the notebook's folder; a page that opens it later uses that one.
 

@@ -90,7 +90,8 @@ class Mirroring:
         view, path = await self._cells.execution(session_id, execution_id)
         if view is None or await self._cells.superseded(view, path):
             return
-        if not await self._hub.is_shared(path) and (view.status is None or self._hub.page_holds(path)):
+        # A page that was there before shows them already; one that was reloaded since has not heard of the execution.
+        if view.status is None and not await self._hub.is_shared(path):
             return
         try:
             await self._put(session_id, view, path)

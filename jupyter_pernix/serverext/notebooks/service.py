@@ -20,10 +20,10 @@ class SessionNotebooks:
         self._log = log
         self._attachment = attachment
 
-    async def read(self, path: str) -> NotebookState:
-        where = await self._where(path)
-        held, owner = await self._attachment.hub.read(where, self._log.session_id)
+    async def read(self, path: str, *, from_root: bool = False) -> NotebookState:
+        where = await self._where(path, from_root=from_root)
         hub = self._attachment.hub
+        held, owner = await hub.read(where, self._log.session_id)
         written = await hub.traces.written()
         attached = (await self._log.fold()).view.notebook
         return NotebookState(
@@ -35,6 +35,12 @@ class SessionNotebooks:
             attached=attached is not None and hub.same(attached.path, where),
             written=frozenset(cell.cell_id for cell in held.cells if (cell.cell_id, digest_of(cell)) in written),
         )
+
+    async def create(self, path: str) -> None:
+        where = await self._where(path, writes=True)
+        view = (await self._log.fold()).view
+        kernel_name = view.kernel_name or self._log.around.settings.kernel_name
+        await self._attachment.hub.create(where, kernel_name)
 
     async def change(self, change: CellChange) -> NotebookOwner:
         where = await self._where(change.path, from_root=True, writes=True)

@@ -130,7 +130,11 @@ async def test_a_cell_is_edited_by_id_and_all_that_an_undo_needs_is_stored_befor
             ["new", "intro", "load", "plot"],
             ", at the top; its base is",
         ),
-        ({"op": "insert", "source": "z", "cell_type": "markdown"}, ["intro", "load", "plot", "new"], "markdown cell"),
+        (
+            {"op": "insert", "source": "z", "cell_type": "markdown"},
+            ["intro", "load", "plot", "new"],
+            "behind plot, at the end;",
+        ),
         ({"op": "delete", "cell_id": "load"}, ["intro", "plot"], "Deleted the cell load of a.ipynb."),
         ({"op": "move", "cell_id": "plot", "behind": "top"}, ["plot", "intro", "load"], "Moved the code cell plot"),
         ({"op": "move", "cell_id": "intro", "behind": "plot"}, ["load", "plot", "intro"], "behind plot"),
@@ -147,6 +151,33 @@ async def test_cells_are_inserted_deleted_and_moved(
     now = [cell.cell_id if cell.cell_id in known else "new" for cell in acting.host.notebooks.cells["a.ipynb"]]
     assert now == order
     assert said in text
+
+
+async def test_inserting_where_there_is_no_notebook_creates_it(tmp_path: Path) -> None:
+    acting = on(tmp_path)
+    (text,) = await did(acting, edit("insert", path="new/b.ipynb", source="x = 1"))
+    (cell,) = acting.host.notebooks.cells["new/b.ipynb"]
+    assert cell.source == "x = 1"
+    assert text.startswith("Created the notebook new/b.ipynb. Inserted the code cell ")
+    (requested,) = acting.of(CellChangeRequested)
+    assert requested.change.path == "new/b.ipynb"
+
+
+async def test_a_notebook_that_comes_to_be_before_it_is_created_is_left_alone(tmp_path: Path) -> None:
+    acting = on(tmp_path)
+    notebooks = acting.host.notebooks
+
+    def meanwhile(what: str) -> None:
+        if what == "create":
+            notebooks.cells["b.ipynb"] = [code("mine", "1")]
+
+    notebooks.by_hand = meanwhile
+    texts = await did(acting, edit("insert", path="b.ipynb", source="x = 1"), edit("edit", path="c.ipynb", cell_id="a"))
+    assert texts[0].startswith("Not done: there is something at 'b.ipynb' already")
+    assert "there is no notebook 'c.ipynb'" in texts[1]
+    assert [cell.cell_id for cell in notebooks.cells["b.ipynb"]] == ["mine"]
+    assert "c.ipynb" not in notebooks.cells
+    assert not acting.of(CellChangeRequested)
 
 
 async def test_a_cell_that_changed_since_it_was_read_is_shown_as_it_is_now_and_not_touched(tmp_path: Path) -> None:

@@ -3,7 +3,13 @@
 import base64
 from typing import Any
 
-from jupyter_pernix.agent.tools.pictures import LONGEST_PICTURE, MOST_PICTURES, pictures_note, pictures_of
+from jupyter_pernix.agent.tools.pictures import (
+    LONGEST_PICTURE,
+    LONGEST_PICTURES,
+    MOST_PICTURES,
+    pictures_note,
+    pictures_of,
+)
 from jupyter_pernix.records import Picture
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
@@ -66,3 +72,11 @@ def test_of_many_pictures_the_last_ones_are_shown() -> None:
 def test_one_output_is_one_picture() -> None:
     output = shown("image/png", PNG, **{"image/jpeg": base64.b64encode(JPEG).decode()})
     assert pictures_of([output]) == (picture("image/png", PNG),)
+
+
+def test_large_pictures_are_fewer_and_the_rest_is_told() -> None:
+    large = PNG + bytes(700_000)
+    outputs = [shown("image/png", large) for _ in range(4)]
+    assert sum(len(each.data) for each in pictures_of(outputs)) <= LONGEST_PICTURES
+    assert len(pictures_of(outputs)) == 2
+    assert "2 of 4 pictures are shown to the user alone" in pictures_note(outputs)

@@ -29,7 +29,7 @@ def test_the_user_types_on_while_cells_far_away_and_the_same_cell_change(
         model,
         call("read_notebook", cells=["c140", "c002", "c001"]),
         edit("c140", "x140 = 140", "x140 = 0"),
-        call("edit_notebook", op="insert", behind="c000", source="second = 1"),
+        call("edit_notebook", op="insert", behind="top", source="first = 1"),
         edit("c002", "x2 = 2  # a", "y2 = 2  # a"),
         call("edit_notebook", op="delete", cell_id="c001", base=base("x1 = 1")),
         say("Done."),
@@ -39,7 +39,7 @@ def test_the_user_types_on_while_cells_far_away_and_the_same_cell_change(
     keyboard.type("b")
     now = view.sources
     assert now["c002"] == "y2 = 2  # ab"
-    assert list(now.values())[:2] == ["x0 = 0", "second = 1"]
+    assert list(now.values())[:2] == ["first = 1", "x0 = 0"]
     assert (now["c140"], "c001" in now, len(now)) == ("x140 = 0", False, 150)
     notebook = screen.page.locator(".jp-NotebookPanel:visible")
     expect(notebook.get_by_role("group", name="Changed by Pernix")).to_have_count(1)
