@@ -49,6 +49,8 @@ class Past:
         """The process is gone: nothing of it is waited for any more."""
         self._folds.clear()
         self._steps.clear()
+        self._touched.clear()
+        self.arrived = anyio.Event()
         self.displays = Displays()
 
     def take(self, message: Message) -> bool:

@@ -57,3 +57,32 @@ def test_one_that_never_stops_is_forgotten():
         printed(past, "loop")
         told(past)
     assert not printed(past, "loop")
+
+
+def test_what_has_arrived_is_no_news_once_it_was_collected_or_its_process_is_gone():
+    past = Past()
+    remembered(past, "one")
+    assert not past.arrived.is_set()
+    printed(past, "one")
+    assert past.arrived.is_set()
+    told(past)
+    assert not past.arrived.is_set()
+    printed(past, "one")
+    past.forget()
+    assert (past.arrived.is_set(), told(past)) == (False, [])
+    remembered(past, "two")
+    past.hear("shell", Message(type="stream", parent_id="two", content={"text": "no output"}))
+    assert (past.arrived.is_set(), told(past)) == (False, [])
+    past.hear("iopub", Message(type="stream", parent_id="two", content={"text": "late"}))
+    assert (past.arrived.is_set(), len(told(past))) == (True, 1)
+
+
+def test_what_went_on_while_its_end_was_told_is_told_afterwards():
+    past = Past()
+    fold = OutputFold(ExecutionId("one"), displays=past.displays)
+    fold.finish()
+    fold.take()
+    fold.add("stream", {"name": "stdout", "text": "more"})
+    past.remember("one", fold)
+    (step,) = told(past)
+    assert step.op.op == "append"
