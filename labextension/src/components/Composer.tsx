@@ -241,7 +241,9 @@ function EndpointSelect(props: Pick<ComposerProps, 'view' | 'endpoints' | 'onEnd
       value={chosen}
       onChange={event => onEndpoint(event.target.value)}
     >
-      {chosen === '' && <option value="">{usual ? endpointWords(usual) : 'Default model'}</option>}
+      {chosen === '' && (
+        <option value="">{usual ? `Default: ${endpointWords(usual)}` : 'Default model'}</option>
+      )}
       {chosen !== '' && !known && <option value={chosen}>{chosen} (not configured)</option>}
       {choices.map(entry => (
         <option key={entry.name} value={entry.name} disabled={entry.status === 'failed'}>

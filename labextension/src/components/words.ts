@@ -219,8 +219,9 @@ export function variableWords(variable: Variable): string {
   return [plain(variable.type), size].filter(words => words !== '').join(' · ');
 }
 
+/** Whether the model that answered could see is not known here. */
 export function picturesWords(count: number): string {
-  return count === 1 ? 'The picture that the model saw' : `The ${count} pictures that the model saw`;
+  return count === 1 ? 'The picture, for a model that sees' : `The ${count} pictures, for a model that sees`;
 }
 
 export const PICTURE = {

@@ -87,7 +87,7 @@ function Bar(props: BodyProps): React.JSX.Element {
         icon="models"
         label="Models"
         pressed={place.at === 'models'}
-        onClick={() => model.showModels()}
+        onClick={() => (place.at === 'models' ? model.leaveModels() : model.showModels())}
       />
       <IconButton icon="add" label="New session" onClick={() => void model.create()} />
     </div>

@@ -32,6 +32,7 @@ function summary(id: string, given: Partial<SessionSummary> = {}): SessionSummar
 
 class FakeServer implements Transport {
   sessions: SessionSummary[] = [];
+  endpoints: unknown[] = [];
   readonly created: unknown[] = [];
 
   async request(path: string, init: RequestInit): Promise<Response> {
@@ -45,7 +46,7 @@ class FakeServer implements Transport {
     const answers: Record<string, unknown> = {
       '': { version: '1', last_seq: 1 },
       'sessions?archived=all&workers=true': this.sessions,
-      endpoints: { endpoints: [], discoveries: [] },
+      endpoints: { endpoints: this.endpoints, discoveries: [] },
       local: { installed: false, hint: '', models: [] }
     };
     return Response.json(answers[path] ?? emptyView(path.split('/')[1] ?? ''));
@@ -133,6 +134,35 @@ it('an empty session is taken rather than making another', async () => {
   await model.create();
   expect(server.created).toEqual([]);
   expect(model.place).toEqual({ at: 'session', sessionId: 'ses_2' });
+});
+
+it('a new session is not an empty one that works in a notebook', async () => {
+  server.sessions = [summary('ses_1', { notebook: 'csv/analysis.ipynb' })];
+  const model = open();
+  await until(() => model.sessions.loaded);
+  await model.create();
+  expect(model.place).toEqual({ at: 'session', sessionId: 'ses_new' });
+});
+
+it('a session that is opened offers the endpoints that were added elsewhere meanwhile', async () => {
+  server.sessions = [summary('ses_1')];
+  const model = open();
+  model.appear();
+  await until(() => model.endpoints.loaded);
+  server.endpoints = [{ name: 'added', kind: 'openai', status: 'ready' }];
+  model.open('ses_1');
+  await until(() => model.endpoints.of('added') !== undefined);
+});
+
+it('leaving the models leads back to where one was', async () => {
+  server.sessions = [summary('ses_1')];
+  const model = open();
+  await until(() => model.sessions.loaded);
+  model.open('ses_1');
+  model.showModels();
+  model.showModels();
+  model.leaveModels();
+  expect(model.place).toEqual({ at: 'session', sessionId: 'ses_1' });
 });
 
 it('what was typed is kept for each session', () => {

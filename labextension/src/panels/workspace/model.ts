@@ -55,16 +55,28 @@ export class WorkspaceModel extends Observable {
   }
 
   showModels(): void {
+    if (this._place.at !== 'models') {
+      this._before = this._place;
+    }
     this._go({ at: 'models' });
     void this.endpoints.refresh();
   }
 
+  /** Back to where one was before the models. */
+  leaveModels(): void {
+    this._go(this._before);
+  }
+
+  /** Its models are read anew: another page or a command line may have added some. */
   open(sessionId: string): void {
     this._focus++;
     this._go({ at: 'session', sessionId });
+    if (this._appeared) {
+      void this.endpoints.refresh();
+    }
   }
 
-  /** Open a new session; one that is still empty is taken rather than making another. */
+  /** Open a new session; one that is still empty and works in no notebook is taken rather than making another. */
   async create(): Promise<void> {
     const folder = this._surroundings.folder();
     const unused = this.sessions.list.find(
@@ -73,7 +85,8 @@ export class WorkspaceModel extends Observable {
         !entry.archived &&
         entry.parent === null &&
         entry.space_root === folder &&
-        entry.title === ''
+        entry.title === '' &&
+        entry.notebook === ''
     );
     const session =
       unused ?? (await this.sessions.create({ space_root: folder, mode: this._surroundings.mode() }));
@@ -124,6 +137,7 @@ export class WorkspaceModel extends Observable {
   }
 
   private _place: Place;
+  private _before: Place = { at: 'sessions' };
   private _moved = false;
   private _appeared = false;
   private _focus = 0;
