@@ -26,7 +26,7 @@ VOCABULARY = {
     "settings",
     "livetext",
 }
-CLIENT = {"client", "headless"}
+CLIENT = {"client", "client_wire", "headless"}
 PURE_OUTPUTS = {
     "outputs",
     "bundles",
