@@ -225,6 +225,11 @@ _RAN = (
         _I,
     ),
     re.compile(
+        rf"(?:\A|\b(?:i|we)(?:'ve|’ve|\s+have)?\s+){_ADVERBS}(?:ran|re-?ran|executed|re-?executed)\s+(?:it|them)\b"
+        r"(?!\s+(?:through|by|past|against|in\s+my))",
+        _I,
+    ),
+    re.compile(
         rf"\A{_ADVERBS}(?:re-?)?(?:ran|executed)\s+(?:(?:the|your|all|every|whole|entire|full|new|updated|of)\s+)*{_WHAT_RUNS}",
         _I,
     ),
