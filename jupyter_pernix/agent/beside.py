@@ -42,6 +42,8 @@ MOST_CELLS = 4
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _NAME = re.compile(r"(?<![\w@./\\:=-])@([^\W\d]\w{0,99})(?![\w@]|:\S|/|\.\w+\.)")
 _ADDRESS = re.compile(r"[\w.+-]+@[\w.-]+")
+_TOLD_BELOW = re.compile(r"^@([^\W\d]\w{0,99}):(?:\n```| not shown, )", re.MULTILINE)
+"""How a cell tells a variable below its question (``kernel/ipython/question.py``)."""
 
 
 @dataclass(kw_only=True)
@@ -86,9 +88,9 @@ class _Told:
 
 
 def mentioned_names(text: str) -> list[str]:
-    """The ``@name``s of a message, each once: no addresses, no decorators in code, no paths."""
-    plain = _ADDRESS.sub(" ", _CODE.sub(" ", text))
-    return list(dict.fromkeys(_NAME.findall(plain)))
+    """The ``@name``s of a message, each once: no addresses, no decorators in code, no paths, nothing that the message itself tells."""
+    plain, told = _ADDRESS.sub(" ", _CODE.sub(" ", text)), set(_TOLD_BELOW.findall(text))
+    return [name for name in dict.fromkeys(_NAME.findall(plain)) if name not in told]
 
 
 async def context_events(host: TurnHost, events: Sequence[Stored], turn_id: TurnId) -> list[TurnContextAdded]:

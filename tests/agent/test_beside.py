@@ -170,6 +170,9 @@ async def test_the_first_message_after_attaching_has_a_short_inventory(acting: A
         ("`@inline` and\n```\n@open", []),
         ("@file:src/a.py, @scope/package, x/@y", []),
         ("@7 @@x", []),
+        ("Plot @df and @other\n\n@df:\n```\na | b\n```", ["other"]),  # a cell puts what it tells below its question
+        ("Use @key\n\n@key: not shown, it looks like a secret", []),
+        ("@df:\nplot it", ["df"]),
     ],
 )
 def test_a_name_behind_an_at_sign_is_a_mention_unless_it_is_something_else(text: str, names: list[str]) -> None:
