@@ -39,6 +39,14 @@ def as_metadata(models: Mapping[str, JSON]) -> JSON:
     return {WIDGET_STATE: {"version_major": 2, "version_minor": 0, "state": dict(models)}}
 
 
+def models_in(metadata: JSON) -> dict[str, JSON]:
+    """Inverse of ``as_metadata``, of a notebook's whole metadata; what is damaged counts as none."""
+    state: Any = metadata
+    for key in ("widgets", WIDGET_STATE, "state"):
+        state = cast(JSON, state).get(key) if isinstance(state, dict) else None
+    return cast(dict[str, JSON], state) if isinstance(state, dict) else {}
+
+
 def shown_by(outputs: Sequence[JSON], models: Mapping[str, JSON]) -> dict[str, JSON]:
     """Those of the models that these outputs show, and what those are made of; what was typed into a field for passwords is left out."""
     shown: dict[str, JSON] = {}

@@ -78,7 +78,7 @@ class Session:
             record=self.record,
             pauses=self.pauses,
             workers=workers,
-            notebooks=SessionNotebooks(self.log, self.attachment),
+            notebooks=SessionNotebooks(self.log, self.attachment, widgets=self.kernel.widgets),
         )
         self.live: LiveTurn | None = None
         self.moved_at = self.used_at = around.clock.monotonic()

@@ -1,5 +1,6 @@
 """The state of the widgets that a session shows, kept with its log: its record, and a notebook's file, show them without their kernel."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,16 @@ from jupyter_pernix.kernel.widgetstate import WIDGET_STATE, WIDGET_VIEW, shown_b
 from jupyter_pernix.serverext import session_widgets
 
 from .conftest import Serve
-from .notebooks.agents import scripted, turn
+from .notebooks.agents import read, run, scripted, turn
+from .notebooks.making import code, write
 from .served import Served
 
 pytestmark = [pytest.mark.server, pytest.mark.kernel]
 
 SLIDER = "import ipywidgets as w\nslider = w.IntSlider(value=3, description='rows')\nhidden = w.Label('unseen')\nslider"
+
+
+OLD = {"model_name": "LabelModel", "model_module": "x", "model_module_version": "1", "state": {"value": "old"}}
 
 
 def runs(source: str) -> list[Says]:
@@ -56,6 +61,21 @@ async def test_the_record_has_the_state_of_what_is_shown_as_each_turn_left_it(se
         assert (sliders(models(record)), len(models(record))) == ([5], 3)
         page, _ = HTMLExporter().from_notebook_node(record)
         assert (page.count(f'<script type="{WIDGET_STATE}">'), page.count(f'<script type="{WIDGET_VIEW}">')) == (1, 1)
+
+
+async def test_a_notebook_that_nobody_has_open_gets_the_state_with_the_outputs(serve: Serve, root: Path) -> None:
+    write(root / "a.ipynb", code("show", SLIDER), code("more", "w.IntProgress(value=7)"))
+    body = json.loads((root / "a.ipynb").read_text())
+    body["metadata"]["widgets"] = {WIDGET_STATE: {"version_major": 2, "version_minor": 0, "state": {"old": OLD}}}
+    (root / "a.ipynb").write_text(json.dumps(body))
+    async with serve(carry=scripted([read(), run("show", "more")])) as server:
+        session = await server.new_session(notebook="a.ipynb", mode="auto")
+        await turn(server, session)
+        found = models(nbformat.read(root / "a.ipynb", as_version=4))
+        assert found["old"] == OLD
+        assert sliders(found) == [3]
+        assert [one["state"]["value"] for one in found.values() if one["model_name"] == "IntProgressModel"] == [7]
+        assert not any(one["model_name"] == "LabelModel" for one in found.values() if one != OLD)
 
 
 async def test_what_is_too_large_is_not_kept_and_that_is_said_once(

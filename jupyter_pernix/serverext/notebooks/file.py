@@ -95,6 +95,8 @@ class FileOwner:
             raise NotebookRefused(f"{self._path!r}: the cell {outputs.cell_id!r} is no code cell any more")
         set_outputs(cell, outputs.outputs, outputs.execution_count)
         cell["metadata"]["trusted"] = outputs.trusted or only_safe(outputs.outputs)
+        if outputs.widgets:
+            read.loaded.add_widgets(outputs.widgets)
         await self._save(read)
 
     def _cell(self, read: _Read, cell_id: str) -> JSON:

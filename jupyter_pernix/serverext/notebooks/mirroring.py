@@ -143,5 +143,6 @@ class Mirroring:
             view.execution_count,
             view.trusted,
             running=view.status is None,
+            widgets=await self._cells.widgets(session_id, view),
         )
         return await self._hub.put_outputs(path, session_id, outputs)

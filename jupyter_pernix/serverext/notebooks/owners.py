@@ -1,5 +1,6 @@
 """What every owner of a notebook can do: a page that has it open, the server's shared document, the file."""
 
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from ...ids import ExecutionId
@@ -27,6 +28,8 @@ class Outputs(NamedTuple):
     trusted: bool
     running: bool = False
     """More may come."""
+    widgets: Mapping[str, JSON] = {}
+    """The state of the widgets that they show, by the id of the model; for an owner that has no state of its own."""
 
 
 class Owner(Protocol):

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -38,6 +39,14 @@ class Loaded:
         for cell in self.cells:
             if cell["cell_type"] == "code":
                 cell["metadata"]["trusted"] = trusted
+
+    def add_widgets(self, models: Mapping[str, JSON]) -> None:
+        """Keep the state of these models with the notebook, beside that of others which it has."""
+        # Imported here: the start of the server does not need it.
+        from ...kernel.widgetstate import as_metadata, models_in
+
+        metadata = self.notebook.setdefault("metadata", {})
+        metadata["widgets"] = as_metadata({**models_in(metadata), **models})
 
 
 def load(content: bytes, *, name: str) -> Loaded:

@@ -1,5 +1,6 @@
 """``ports.Notebooks`` for one session: the notebooks of its space, and nothing outside."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -11,13 +12,16 @@ from ...ids import ExecutionId
 from ...ports import NotebookState
 from ...records import JSON, CellChange, CellSnapshot, NotebookOwner
 from ..session_log import SessionLog
+from ..session_widgets import widgets_of
 from .attachment import Attachment
 from .owners import Outputs
 
 
 class SessionNotebooks:
-    def __init__(self, log: SessionLog, attachment: Attachment) -> None:
+    def __init__(self, log: SessionLog, attachment: Attachment, *, widgets: Callable[[], Mapping[str, JSON]]) -> None:
+        """``widgets``: the state of the kernel's widgets now, by the id of the model."""
         self._log = log
+        self._widgets = widgets
         self._attachment = attachment
 
     async def read(self, path: str, *, from_root: bool = False) -> NotebookState:
@@ -66,7 +70,8 @@ class SessionNotebooks:
         trusted: bool,
     ) -> NotebookOwner:
         where = await self._where(path, writes=True)
-        put = Outputs(cell_id, execution_id, outputs, execution_count, trusted)
+        widgets = widgets_of(outputs, self._widgets())
+        put = Outputs(cell_id, execution_id, outputs, execution_count, trusted, widgets=widgets)
         return await self._attachment.hub.put_outputs(where, self._log.session_id, put)
 
     async def _where(self, path: str, *, from_root: bool = False, writes: bool = False) -> str:

@@ -15,8 +15,9 @@ from ...errors import Conflict, NotebookRefused, NotFound
 from ...events import CellChangeResolved
 from ...fold import SessionFold
 from ...ids import ChangeId, ExecutionId, SessionId, TurnId, new_change_id
-from ...records import CellChange, CellChangeView, CellSnapshot, ChangeDecision, ExecutionView, PageAnswer
+from ...records import JSON, CellChange, CellChangeView, CellSnapshot, ChangeDecision, ExecutionView, PageAnswer
 from ..session_log import turn_of_execution
+from ..session_widgets import widgets_of
 from ..surroundings import Surroundings
 from .hub import NotebookHub
 
@@ -91,6 +92,10 @@ class SessionCells:
         fold = await self._session(session_id).log.fold()
         view = fold.execution(execution_id)
         return view, "" if view is None else self.path_now(fold, view.notebook)
+
+    async def widgets(self, session_id: SessionId, view: ExecutionView) -> dict[str, JSON]:
+        """The state of the widgets that the execution shows, as it was stored last."""
+        return widgets_of(view.outputs, (await self._session(session_id).log.fold()).view.widgets)
 
     async def turn_of(self, session_id: SessionId, execution_id: ExecutionId) -> TurnId | None:
         fold = await self._session(session_id).log.fold()
