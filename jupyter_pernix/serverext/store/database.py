@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -50,6 +51,7 @@ _CONFIG: "dict[str, str | bool | int | float | list[str]]" = {
 }
 
 _TRY_AGAIN_SECONDS = 5.0
+_MEMORY_WAITS = (0.1, 0.2, 0.5, 1.0, 2.0)
 
 
 def open_database(path: Path) -> "DuckDBPyConnection":
@@ -182,7 +184,7 @@ class Database:
             with self.journal_lock:
                 payloads = self.journal.seal()
             if payloads:
-                self._ingest(payloads)
+                self._patiently(partial(self._ingest, payloads))
                 self.journal.cut()
         return self.taken
 
@@ -215,9 +217,20 @@ class Database:
         try:
             if fresh:
                 self.take_in()
-            return read(self._connected()), self.taken
+            return self._patiently(lambda: read(self._connected())), self.taken
         except (duckdb.Error, OSError) as exc:
             raise StoreError(f"the store could not be read: {exc}", hint=_NO_READING) from exc
+
+    def _patiently(self, work: "Callable[[], T]") -> T:
+        """A query of the user's may hold all the memory for the moment that it takes to stop it."""
+        import duckdb  # it is loaded
+
+        for wait in _MEMORY_WAITS:
+            try:
+                return work()
+            except duckdb.OutOfMemoryException:
+                time.sleep(wait)
+        return work()
 
     def close(self) -> None:
         """Take in what waits and close the files. What cannot be taken in stays in the journal."""

@@ -10,10 +10,12 @@ from contextlib import suppress
 from datetime import date, datetime, time
 from decimal import Decimal
 from math import isfinite
+from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import Conflict, InvalidInput, StoreError
 from ...records import SqlQuery, SqlResult
+from .sql_bounds import MEMORY, TEXT, bounded, held
 from .sql_check import checked
 from .sql_views import make_views
 
@@ -27,30 +29,40 @@ SECONDS = 10.0
 """A query that takes longer is stopped."""
 
 _GRACE = 2.0
+_LOOK = 0.05
+"""Seconds between two looks at what a query holds."""
 _AT_ONCE = 2
 _BYTES = 4_000_000
 """Of one answer, as JSON, about."""
-_TEXT = 200_000
-"""Characters of one text."""
 _WHOLE = 2**53
 """Numbers beyond are texts: a browser would read them wrong."""
 
 
 class _Watch:
-    """Interrupts ``connection`` once ``seconds`` are over or ``stop`` was called, until ``end`` is."""
+    """Interrupts ``connection`` once ``seconds`` are over, its database holds more than ``MEMORY`` for queries, or ``stop`` was called,
+    until ``end`` is."""
 
     def __init__(self, connection: "DuckDBPyConnection", seconds: float) -> None:
-        self.late = False
+        self.late = self.large = False
         self._connection, self._seconds = connection, seconds
         self._wake, self._ended = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._work, name="pernix-sql-watch", daemon=True)
         self._thread.start()
 
     def _work(self) -> None:
-        self._wake.wait(self._seconds)
+        last = monotonic() + self._seconds
+        while not self._wake.wait(_LOOK) and monotonic() < last and not self.large:
+            self.large = self._holds_too_much()
         self.late = not self._ended.is_set()
         while not self._ended.wait(0.1):  # one interrupt may come between two statements
             self._connection.interrupt()
+
+    def _holds_too_much(self) -> bool:
+        try:
+            with self._connection.cursor() as beside:
+                return held(beside) > MEMORY
+        except Exception:  # nothing is left to look with, or the connection is closed just now
+            return not self._ended.is_set()
 
     def stop(self) -> None:
         self._wake.set()
@@ -145,6 +157,8 @@ class SqlReader:
         try:
             return _read(connection, query, watch)
         except duckdb.Error as exc:
+            if watch.large or isinstance(exc, duckdb.OutOfMemoryException):
+                raise InvalidInput("$.query", _TOO_LARGE) from exc
             if watch.late or isinstance(exc, duckdb.InterruptException):
                 raise self._too_long() from exc
             raise InvalidInput("$.query", str(exc)[:2000]) from exc
@@ -157,13 +171,18 @@ class SqlReader:
         return InvalidInput("$.query", why)
 
 
+_TOO_LARGE = (
+    "the query needs more memory than there is for queries; ask for less, e.g. with WHERE or LIMIT, or without sorting"
+)
+
+
 def _read(connection: "DuckDBPyConnection", query: SqlQuery, watch: _Watch) -> SqlResult:
     make_views(connection)
     statement = checked(connection, query.query)
     connection.execute("BEGIN TRANSACTION READ ONLY")
     try:
-        connection.execute(statement)
-        described = connection.description or []
+        described = connection.sql(query.query).description
+        connection.execute(bounded(statement, described))
         rows, truncated = _rows(connection, query.limit, watch)
     finally:
         with suppress(Exception):  # what was wrong before counts
@@ -183,21 +202,22 @@ def _rows(connection: "DuckDBPyConnection", limit: int, watch: _Watch) -> tuple[
     while (row := connection.fetchone()) is not None:
         if len(rows) == limit or size > _BYTES or watch.late:
             return rows, True
-        values = [_value(value) for value in row]
+        values = [_value(value) if long is None else long for value, long in zip(row[::2], row[1::2], strict=True)]
+        cut = cut or any(long is not None for long in row[1::2])
         written = [len(json.dumps(value)) for value in values]
-        if max(written, default=0) > _TEXT:
+        if max(written, default=0) > TEXT:
             values = [_cut(value, length) for value, length in zip(values, written, strict=True)]
             cut = True
-        size += sum(min(length, _TEXT) for length in written)
+        size += sum(min(length, TEXT) for length in written)
         rows.append(values)
     return rows, cut
 
 
 def _cut(value: Any, length: int) -> Any:
-    if length <= _TEXT:
+    if length <= TEXT:
         return value
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text[:_TEXT] + "…"
+    return text[:TEXT] + "…"
 
 
 def _value(value: Any) -> Any:

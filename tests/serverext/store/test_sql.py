@@ -335,6 +335,67 @@ async def test_more_rows_than_wanted_are_said_to_be_there(store: EventStore) -> 
     assert (len(some.rows), some.truncated, len(all_.rows), all_.truncated) == (10, True, 10, False)
 
 
+HOGS = [
+    "SELECT list(i) FROM range(100_000_000) t(i)",
+    "SELECT string_agg(repeat('x', 1000), '') FROM range(3_000_000)",
+]
+
+
+@pytest.mark.parametrize("query", HOGS)
+async def test_a_query_that_wants_all_the_memory_is_stopped_and_the_store_goes_on(
+    store: EventStore, query: str
+) -> None:
+    async def hog() -> None:
+        with pytest.raises(InvalidInput, match="more memory than there is for queries"):
+            await ask(store, query)
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as group:
+            group.start_soon(hog)
+            for number in range(40):
+                await store.append([message(number)])
+                await anyio.to_thread.run_sync(lambda: None)
+        assert await rows(store, "SELECT count(*) FROM events") == [[40]]
+
+
+async def test_the_stores_own_work_waits_for_memory_that_a_query_holds(
+    store: EventStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import duckdb
+
+    from jupyter_pernix.serverext.store import database
+
+    tries: list[int] = []
+
+    def ingest(*given: Any, **options: Any) -> None:
+        tries.append(1)
+        if len(tries) < 3:
+            raise duckdb.OutOfMemoryException("Out of Memory Error: failed to allocate")
+        whole(*given, **options)
+
+    whole = database.ingest
+    monkeypatch.setattr(database, "ingest", ingest)
+    await store.append([message(1)])
+    assert await rows(store, "SELECT count(*) FROM events") == [[1]]
+    assert len(tries) == 3
+
+
+async def test_long_values_are_cut_in_the_database(store: EventStore) -> None:
+    answer = await ask(
+        store, "SELECT range(2_000_000) AS a, 1 AS a, {'b': repeat('y', 5_000_000)} AS c, 'd' AS d; -- end"
+    )
+    ((numbers, one, struct, text),) = answer.rows
+    assert (answer.columns, answer.truncated, one, text) == (["a", "a", "c", "d"], True, 1, "d")
+    assert numbers.startswith("[0, 1, 2,") and struct.startswith("{'b': yyy")
+    assert all(len(long) < 300_000 for long in (numbers, struct))
+    assert answer.types == ["BIGINT[]", "INTEGER", "STRUCT(b VARCHAR)", "VARCHAR"]
+
+
+@pytest.mark.parametrize("end", [";", " ; ; ", " -- ; end", "; /* ü; */", "\n--x\n;\n"])
+async def test_a_query_may_end_as_it_likes(store: EventStore, end: str) -> None:
+    assert await rows(store, f"SELECT ';é' AS a{end}") == [[";é"]]
+
+
 async def test_a_large_answer_is_cut(store: EventStore) -> None:
     answer = await ask(store, "SELECT repeat('x', 100_000) FROM range(1000)")
     assert answer.truncated
