@@ -6,7 +6,7 @@ run side by side.
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import anyio
 import anyio.to_thread
@@ -32,6 +32,7 @@ from .excerpt import excerpt
 from .guards import Guards, call_key
 from .journal import Journal
 from .model.parts import ModelCall
+from .open_calls import OpenCall, Outcome
 from .permission import Asked, Permission
 from .policy.modes import verdict
 from .policy.plain import one_line
@@ -40,7 +41,6 @@ from .shares import Shares
 from .steps import Step
 from .toolbox import Toolbox
 from .tools.base import RESULT_LIMIT, Bound, PrepareContext, ToolContext, ToolResult
-from .tools.delegate import DELEGATE
 from .tools.sidefile import keep
 from .wellformed import is_json, wellformed, wellformed_json
 
@@ -57,31 +57,6 @@ _SIDE_BY_SIDE = 3
 _WIRE_ID = re.compile(r"[!-~]{1,1024}")
 
 Correct = Callable[[str], list[str]]
-
-
-@dataclass(kw_only=True, eq=False)
-class OpenCall:
-    """A call that has no result yet. ``bound`` is ``None`` if it cannot be carried out; ``fault`` then says why. ``text``: what the model
-    said in the same reply."""
-
-    requested: ToolCallRequested
-    bound: Bound | None
-    fault: str
-    text: str
-    key: str
-    started: float | None = None
-
-    @property
-    def delegates(self) -> bool:
-        return self.bound is not None and self.requested.tool == DELEGATE
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """``answer``: the turn is answered. ``exceeded``: its budget is. Neither: it goes on."""
-
-    answer: str | None = None
-    exceeded: Exceeded | None = None
 
 
 class Calls:

@@ -11,12 +11,13 @@ from ..ports import Clock, TurnHost
 from ..records import Role
 from .aside import Asides
 from .budget import Spending
-from .calls import Calls, Outcome
+from .calls import Calls
 from .claims import corrections
 from .compaction import Compactor
 from .guards import Guards
 from .journal import Journal
 from .model.parts import Model, Models
+from .open_calls import Outcome
 from .permission import asked_before
 from .reopening import Left, left_behind
 from .run_settings import RunSettings

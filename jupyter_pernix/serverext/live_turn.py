@@ -6,6 +6,7 @@ import anyio
 
 from ..agent.closing import closing_turn
 from ..errors import PernixError, StoreError
+from ..events import Event, SessionStateChanged, TurnFinished, Unknown
 from ..ids import TurnId
 from ..records import SessionState, TerminalCode
 from .host import STOPPED, Ending, Host, Parts, QueuedTurn
@@ -35,6 +36,15 @@ class LiveTurn:
 
     def alive(self) -> None:
         self.alive_at = self._clock.monotonic()
+
+    def saw(self, event: Event | Unknown) -> None:
+        """A committed event of its session."""
+        self.alive()
+        if getattr(event, "turn_id", None) == self.turn_id:
+            if isinstance(event, TurnFinished):
+                self.code = event.code
+            if isinstance(event, SessionStateChanged):
+                self.settled = event.after is SessionState.IDLE_READY
 
     async def carry(self) -> None:
         """Carry the turn to its end; while the store cannot take its end, the session is busy with trying again."""

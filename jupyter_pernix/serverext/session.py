@@ -10,11 +10,9 @@ from collections import deque
 
 import anyio
 
-from ..errors import Conflict, NotFound, PernixError
+from ..errors import Conflict, NotFound
 from ..events import (
     Event,
-    ProblemNoticed,
-    SessionRenamed,
     SessionStateChanged,
     Stored,
     TurnEdited,
@@ -23,10 +21,10 @@ from ..events import (
 )
 from ..ids import ApprovalId, SessionId, TurnId, new_turn_id
 from ..records import ApprovalView, Origin, SessionState, TerminalCode, TurnAccepted, TurnCreate, Usage
-from . import naming
 from .background import start_guarded
+from .compacting import compact
 from .going_on import request_to_go_on
-from .host import Ending, Host, Parts, QueuedTurn, Workers
+from .host import Ending, Parts, QueuedTurn, Workers
 from .imports import first_context
 from .inputs import Inputs, OpenInputs
 from .live_turn import LiveTurn, end_turn
@@ -37,7 +35,7 @@ from .questions import Question, Questions
 from .session_kernel import SessionKernel
 from .session_log import SessionLog
 from .session_record import SessionRecord
-from .session_title import give_title
+from .session_title import first_title, give_title
 from .session_widgets import SessionWidgets
 from .surroundings import Surroundings
 
@@ -115,12 +113,7 @@ class Session:
         if isinstance(event, SessionStateChanged):
             self.moved_at = now
         if live is not None:
-            live.alive()
-            if getattr(event, "turn_id", None) == live.turn_id:
-                if isinstance(event, TurnFinished):
-                    live.code = event.code
-                if isinstance(event, SessionStateChanged):
-                    live.settled = event.after is SessionState.IDLE_READY
+            live.saw(event)
         self.log.saw(stored)
 
     def forget_fold(self) -> None:
@@ -152,29 +145,16 @@ class Session:
                 mentions=wanted.mentions,
             )
             async with self.around.naming:
-                stored = await self.log.append(
-                    submitted, *self._first_title(wanted.text), *self._first_context(turn_id)
-                )
+                stored = await self.log.append(submitted, *self._first(turn_id, wanted.text))
             self._ends[turn_id] = anyio.Event()
             self._queue.append(QueuedTurn(turn_id=turn_id, can_ask=wanted.can_ask))
             self._start()
             return TurnAccepted(turn_id=turn_id, seq=stored[0].seq)
 
-    def _first_context(self, turn_id: TurnId) -> list[Event]:
-        """What a session that was begun from a record tells the model with its first turn."""
-        if self.log.summary.turns:
-            return []
-        return first_context(self.around.side_files, self.session_id, turn_id)
-
-    def _first_title(self, text: str) -> list[Event]:
-        summary = self.log.summary
-        if summary.title:
-            return []
-        title = naming.title_from(text)
-        path = summary.record_path
-        if summary.turns == 0:
-            path = self.record.free_path(summary.space_root, title)
-        return [SessionRenamed(session_id=self.session_id, title=title, record_path=path, by="host")]
+    def _first(self, turn_id: TurnId, text: str) -> list[Event]:
+        """What the first message of a session brings with it: a title, and what a record has left that the session was begun from."""
+        told = [] if self.log.summary.turns else first_context(self.around.side_files, self.session_id, turn_id)
+        return [*first_title(self.log, self.record, text), *told]
 
     async def wait_end(self, turn_id: TurnId) -> None:
         """Until this turn, which was submitted here, has ended in the log."""
@@ -411,34 +391,8 @@ class Session:
             self._start()
 
     async def _compact(self, scope: anyio.CancelScope) -> None:
-        said = hint = ""
         try:
-            with scope:
-                said = await self._compacted()
-        except Exception as exc:  # The edge of a compaction: the session lives on.
-            if not isinstance(exc, PernixError):
-                log.exception("session %s: the compaction failed", self.session_id)
-            said = f"The conversation could not be made shorter: {exc}"
-            hint = str(getattr(exc, "hint", ""))
-        finally:
-            with anyio.CancelScope(shield=True):
-                await self._end_compaction(scope, said, hint)
-
-    async def _compacted(self) -> str:
-        """What there is to say about it beside its own event."""
-        if self.around.compact is None:
-            return "There is no model that could make the conversation shorter."
-        host = Host(QueuedTurn(turn_id=TurnId(""), can_ask=False), self.parts, alive=lambda: None)
-        history = await self.around.store.events(self.session_id)
-        shorter = await self.around.compact(host, history)
-        return "" if shorter else "There was nothing that could be left out of the conversation yet."
-
-    async def _end_compaction(self, scope: anyio.CancelScope, said: str, hint: str) -> None:
-        try:
-            if said:
-                await self.log.append(ProblemNoticed(session_id=self.session_id, turn_id=None, text=said, hint=hint))
-            cancelled = self.log.summary.state is SessionState.CANCELLING
-            await self.log.move("turn_ended" if cancelled else "settled")
+            await compact(self.parts, scope)
         finally:
             # Another one may have been asked for since the session is idle.
             if self._compacting is scope:

@@ -1,5 +1,5 @@
-"""The title of a session, written by the background role after its first answered turn; nobody waits for it, and it never replaces a
-title that the user gave."""
+"""The title of a session: made of its first message, and written by the background role after its first answered turn; nobody waits for
+that, and it never replaces a title that the user gave."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,18 @@ from ..events import Event, SessionCreated, SessionRenamed, Stored, TurnFinished
 from ..records import TerminalCode
 from . import naming
 from .session_log import SessionLog
+from .session_record import SessionRecord
 from .surroundings import Title
+
+
+def first_title(log: SessionLog, record: SessionRecord, text: str) -> list[Event]:
+    """The title that a message gives to a session without one; before the first message the record's name goes with it."""
+    summary = log.summary
+    if summary.title:
+        return []
+    title = naming.title_from(text)
+    path = summary.record_path if summary.turns else record.free_path(summary.space_root, title)
+    return [SessionRenamed(session_id=log.session_id, title=title, record_path=path, by="host")]
 
 
 async def give_title(log: SessionLog, title_for: Title) -> None:
