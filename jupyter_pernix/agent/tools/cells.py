@@ -70,13 +70,20 @@ def _what_is_there(root: Path) -> str:
     )
 
 
+def _begin(code: str) -> str:
+    """The first line that says something, and whether there is more."""
+    lines = [line.strip() for line in code.splitlines() if line.strip()]
+    said = next((line for line in lines if not line.startswith(("#", "import ", "from ", "%"))), "".join(lines[:1]))
+    return f"{said} …" if len(lines) > 1 else said
+
+
 TOOL = Tool(
     name="run_code",
     description="Run code in this session's kernel and get its output. Variables stay between calls; plots are shown to the user.",
     kind="execute",
     action="execute",
     arguments=RunCode,
-    title=lambda args: f"Run code: {args.code.strip()}",
+    title=lambda args: f"Run code: {_begin(args.code)}",
     targets=lambda args: Targets(code=args.code),
     carry_out=_run_code,
     text_field="code",

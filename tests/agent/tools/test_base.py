@@ -93,10 +93,22 @@ def test_what_is_meant_without_doubt_is_taken(arguments: dict[str, Any]) -> None
 
 
 def test_a_title_is_one_short_line() -> None:
-    code = "import pandas as pd\n" * 100
-    title = TOOLS["run_code"].bind({"code": code}).intent.title
-    assert title.startswith("Run code: import pandas as pd import")
+    title = TOOLS["run_code"].bind({"code": "x" * 1000}).intent.title
+    assert title.startswith("Run code: xxx")
     assert len(title) == 120
+
+
+@pytest.mark.parametrize(
+    ("code", "begin"),
+    [
+        ("print(1)", "print(1)"),
+        ("# the sum\nimport pandas as pd\n\ndf = pd.read_csv('a.csv')\ndf.sum()", "df = pd.read_csv('a.csv') …"),
+        ("import pandas as pd\nimport numpy", "import pandas as pd …"),
+        ("  \n", ""),
+    ],
+)
+def test_code_is_named_by_the_first_line_that_says_something(code: str, begin: str) -> None:
+    assert TOOLS["run_code"].bind({"code": code}).intent.title == f"Run code: {begin}".strip()
 
 
 def test_an_unknown_tool_is_answered_with_the_names_that_there_are() -> None:
