@@ -246,7 +246,7 @@ def _made(state: NotebookState, change: CellChange, *, created: bool = False) ->
 
 TOOL = Tool(
     name="edit_notebook",
-    description="Insert, edit, delete or move one cell of a notebook, named by its id. base says in which state you know it; else nothing is done. Inserting at a path where there is nothing creates the notebook.",
+    description="Insert, edit, delete or move one cell, named by its id and base (the state you know). Inserting at a new path makes a notebook.",
     kind="edit",
     action="write",
     arguments=EditNotebook,
