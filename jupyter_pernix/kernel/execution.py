@@ -1,5 +1,6 @@
 """One execution while it runs: the facts that end it, and how they become its result. No I/O but telling the outputs."""
 
+import asyncio
 import re
 from collections import deque
 from typing import Literal, cast
@@ -236,7 +237,8 @@ class Execution:
 
     def _begin(self) -> None:
         if self.began_at is None:
-            self.began_at = anyio.current_time()
+            # in a callback of the loop, outside of any task, where anyio does not know its loop
+            self.began_at = asyncio.get_running_loop().time()
             self.began.set()
 
     def _set_ended(self) -> None:
