@@ -59,11 +59,13 @@ class TerminalText:
         return rest
 
     def write(self, text: str) -> None:
-        text = (self._partial + text).replace("\r\n", "\n")
+        text = self._partial + text
+        if "\r" in text:  # far quicker to find in a flood than the pair
+            text = text.replace("\r\n", "\n")
         partial = _PARTIAL.search(text) if "\x1b" in text[-12:] else None
         self._partial = partial.group(0) if partial else ""
         text = text[: len(text) - len(self._partial)]
-        if self._cells is None and not ("\r" in text or "\b" in text or "\x1b[" in text):
+        if self._cells is None and not ("\r" in text or "\b" in text or ("\x1b" in text and "\x1b[" in text)):
             self._append(text)
             return
         for piece in _MOVES.split(text):
@@ -82,12 +84,12 @@ class TerminalText:
                 self._put(piece)
 
     def _append(self, text: str) -> None:
-        finished, newline, rest = text.rpartition("\n")
-        if newline:
-            done = self._line + finished + newline
+        end = text.rfind("\n") + 1
+        if end:
+            done = self._line + text[:end]
             self._finished.append(done)
             self._finished_length += len(done)
-            self._begin_line(rest)
+            self._begin_line(text[end:])
         else:
             self._line += text
             self._line_length += len(text)
