@@ -115,7 +115,7 @@ async def main(cells: int, rounds: int) -> None:
         return (await peer.async_execute_cell(cell, len(peer.nb.cells) - 1)).outputs
 
     measured = {"jupyter_client": Measured(), "executor": Measured(), "nbclient": Measured()}
-    async with anyio.create_task_group() as tasks, peer.async_setup_kernel():
+    async with peer.async_setup_kernel(), anyio.create_task_group() as tasks:
         tasks.start_soon(executor.attend)
         runs: dict[str, Run] = {
             "jupyter_client": lambda code: bare(client, code),
