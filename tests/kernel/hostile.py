@@ -85,9 +85,9 @@ class Meta(type):
     """Whoever asks a class of it for anything, runs code."""
 
     __mro__ = property(_harm("Meta.__mro__"))
-    __name__ = property(_harm("Meta.__name__"))
-    __bases__ = property(_harm("Meta.__bases__"))
-    __dict__ = property(_harm("Meta.__dict__"))
+    __name__ = property(_harm("Meta.__name__"))  # type: ignore
+    __bases__ = property(_harm("Meta.__bases__"))  # type: ignore
+    __dict__ = property(_harm("Meta.__dict__"))  # type: ignore
 
 
 class Evil(metaclass=Meta):

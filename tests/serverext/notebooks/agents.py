@@ -1,6 +1,7 @@
 """The agent behind a script, in a real server."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from jupyter_pernix.agent.run import Run
 from jupyter_pernix.agent.run_settings import RunSettings
@@ -26,17 +27,17 @@ def scripted(*scripts: Sequence[Script]) -> Carry:
     return carry
 
 
-def read(**arguments: object) -> Says:
+def read(**arguments: Any) -> Says:
     return Says(calls=(call("read_notebook", **arguments),))
 
 
-def edit(cell_id: str, old: str, new: str, **more: object) -> Says:
+def edit(cell_id: str, old: str, new: str, **more: Any) -> Says:
     """Edit a code cell that is known to have the source ``old``."""
     base = cell_digest("code", old)
     return Says(calls=(call("edit_notebook", op="edit", cell_id=cell_id, base=base, source=new, **more),))
 
 
-def insert(source: str, **more: object) -> Says:
+def insert(source: str, **more: Any) -> Says:
     return Says(calls=(call("edit_notebook", op="insert", source=source, **more),))
 
 

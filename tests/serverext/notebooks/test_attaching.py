@@ -1,6 +1,7 @@
 """Sessions attached to notebooks, with a real server and real kernels: whatever becomes of the notebook and its kernel meanwhile."""
 
 from pathlib import Path
+from typing import Any
 
 from jupyter_pernix.agent.testing import Says, call
 from jupyter_pernix.records import JSON
@@ -72,8 +73,9 @@ async def test_a_renamed_notebook_is_followed(serve: Serve, root: Path) -> None:
         made = await opened(server)
         session = await server.new_session(notebook="a.ipynb", mode="auto")
         await turn(server, session)
-        await server.app.contents_manager.rename("a.ipynb", "b.ipynb")
-        await server.app.session_manager.update_session(made["id"], path="b.ipynb", name="b.ipynb")
+        app: Any = server.app
+        await app.contents_manager.rename("a.ipynb", "b.ipynb")
+        await app.session_manager.update_session(made["id"], path="b.ipynb", name="b.ipynb")
         done = await turn(server, session)
         assert results(done)[1] == "cell load: ok [1]\n(no output)\ncell show: ok [2]\n22"
         assert await attached(server, session) == {

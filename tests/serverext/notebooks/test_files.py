@@ -64,7 +64,7 @@ async def test_a_file_that_is_written_between_reading_and_saving_is_not_overwrit
     write(root / "a.ipynb", *CELLS)
     cell = found(await cells_of(hub), "plot")
     assert cell is not None
-    contents = server.app.contents_manager
+    contents: Any = server.app.contents_manager
     get, done = contents.get, []
 
     async def somebody_writes(path: str, content: bool = True, **more: Any) -> Any:
