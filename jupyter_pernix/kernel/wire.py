@@ -56,8 +56,8 @@ class Wire:
     def __init__(self, session: Session) -> None:
         """``session``: the kernel's, of which key and signature scheme are taken; an empty key signs and checks nothing."""
         self.session_id = uuid4().hex
-        self._key = session.key
-        self._hash = session.signature_scheme.removeprefix("hmac-")
+        scheme = session.signature_scheme.removeprefix("hmac-")
+        self._signer = hmac.new(session.key, digestmod=scheme) if session.key else None
         self._username = session.username
         self._count = 0
         self._seen: set[bytes] = set()
@@ -106,10 +106,15 @@ class Wire:
             return None
 
     def _sign(self, parts: list[bytes]) -> bytes:
-        return hmac.digest(self._key, b"".join(parts), self._hash).hex().encode() if self._key else b""
+        if self._signer is None:
+            return b""
+        signer = self._signer.copy()
+        for part in parts:
+            signer.update(part)
+        return signer.hexdigest().encode()
 
     def _is_genuine(self, signature: bytes, parts: list[bytes]) -> bool:
-        if not self._key:
+        if self._signer is None:
             return True
         if signature in self._seen or not hmac.compare_digest(signature, self._sign(parts)):
             return False
