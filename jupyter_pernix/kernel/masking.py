@@ -24,6 +24,7 @@ _SHORTEST = 8
 _ASKS = re.compile(r"pass(?:word|wd|phrase|code)|secret|token|api[-_ ]?key|credential|\bpin\b", re.IGNORECASE)
 _BEFORE, _AFTER = 100, 1000
 """How far around a word that says what a value is the value is looked for, in characters."""
+_COLOUR = re.compile(r"(?:\x1b|\\+u001b|\\+x1b|\\+033|\\+e)\[[0-9;]*m", re.IGNORECASE)
 _DATA_URI = re.compile(r"data:[\w.+/-]+;base64,[A-Za-z0-9+/=\s]+")
 
 
@@ -126,6 +127,24 @@ def _mark(kind: str) -> str:
 
 
 def _by_shape(text: str) -> str:
+    text = _in_plain(text)
+    bare = _COLOUR.sub("", text)
+    if bare == text or _in_plain(bare) == bare:
+        return text
+    # colours between a name and its value, as in tracebacks: lines with a secret lose them
+    lines = [_without_colours(line) for line in text.split("\n")]
+    bare = _COLOUR.sub("", "\n".join(lines))
+    masked = _in_plain(bare)
+    return masked if masked != bare else "\n".join(lines)
+
+
+def _without_colours(line: str) -> str:
+    bare = _COLOUR.sub("", line)
+    masked = _in_plain(bare)
+    return line if masked == bare else masked
+
+
+def _in_plain(text: str) -> str:
     for shape in SHAPES:
         if any(needle in text for needle in shape.needles):
             text = shape.pattern.sub(lambda match, kind=shape.kind: _masked(match, kind), text)

@@ -23,6 +23,7 @@ _THREE_DIGITS = r"(?=(?:[A-Za-z_-]*\d){3})"
 _BASE64 = r"A-Za-z0-9+/="
 _GAP = r"""(?:\\+[nr]|[\s"',])*"""
 
+_VARIABLE = r"[A-Z][A-Z0-9_]*?(?:PASSWORD|PASSWD|_PASS|TOKEN|SECRET|_KEY|APIKEY)(?:_\d+)?"
 _START = r"(?:(?<![A-Za-z0-9])|(?<=[\d;\[]m)|(?<=\\[nrt]))"
 """Before it stands no other part of a word, but perhaps the end of a colour's or a line break's escape."""
 
@@ -59,6 +60,16 @@ SHAPES = (
     _shape("npm-token", "npm_", rf"{_START}npm_[A-Za-z0-9]{{36}}(?![A-Za-z0-9])"),
     _shape("pypi-token", "pypi-", rf"{_START}pypi-[A-Za-z0-9_-]{{50,}}"),
     _shape("sendgrid-key", "SG.", rf"{_START}SG\.[\w-]{{16,}}\.[\w-]{{16,}}"),
+    _shape(
+        "token",
+        "dckr_pat_ dop_v1_ shpat_ shpss_ sq0csp- ATATT3 lin_api_ gsk_ pplx- r8_ xai- hvs. nvapi- figd_ glsa_ ntn_ dapi",
+        rf"{_START}(?:dckr_pat_[\w-]{{20,}}|do[opr]_v1_[0-9a-f]{{40,}}|shp(?:at|ss|ca|pa)_[0-9a-fA-F]{{32}}|sq0csp-[\w-]{{30,}}|"
+        r"ATATT3[\w=-]{40,}|lin_api_\w{32,}|gsk_\w{40,}|pplx-\w{40,}|r8_\w{30,}|xai-\w{40,}|hvs\.[\w-]{24,}|nvapi-[\w-]{40,}|"
+        r"figd_[\w-]{30,}|glsa_\w{32,}|ntn_\w{40,}|dapi[0-9a-f]{32})",
+    ),
+    _shape("age-key", "AGE-SECRET-KEY-", r"AGE-SECRET-KEY-1[A-Z0-9]{50,}"),
+    _shape("discord-webhook", "/api/webhooks/", r"discord(?:app)?\.com/api/webhooks/\d+/(?P<secret>[\w-]{20,})"),
+    _shape("telegram-token", ":AA", rf"{_START}\d{{8,10}}:AA[\w-]{{33}}(?![\w-])"),
     _shape("jwt", "eyJ", rf"{_START}eyJ[\w-]{{8,}}\.eyJ[\w-]{{8,}}\.[\w-]{{5,}}"),
     _shape(
         "authorization",
@@ -72,6 +83,51 @@ SHAPES = (
         "-key: -token: -Key: -Token: ookie:",
         r"(?im)^[ \t>*]*(?:x-[\w-]*(?:key|token)|(?:set-)?cookie):[ \t]*(?P<secret>[^\r\n•]{8,})",
     ),
+    _shape(
+        "header",
+        "-key: -token: -Key: -Token: -KEY: -TOKEN: ookie:",
+        r"""(?i)["'](?:[\w-]*-(?:key|token)|(?:set-)?cookie):\s*(?P<secret>[^"'\s•${}<][^"'\r\n•${}]{7,})["']""",
+    ),
+    _shape(
+        "variable",
+        "%env %set_env",
+        rf"(?m:^)[ \t]*%(?:set_)?env[ \t]+(?:{_VARIABLE})[ \t=]+",
+        r"""(?P<secret>[^\s"'$•(){}\[\]<][^\s"'•]{5,})""",
+    ),
+    # where a shell sets a variable in front of something else
+    _shape(
+        "variable",
+        "PASSWORD= PASSWD= _PASS= TOKEN= SECRET= _KEY= APIKEY=",
+        rf"(?<![\w.$])(?:{_VARIABLE})=",
+        r"""(?P<secret>(?=\S*[A-Za-z])(?=\S*\d)[^\s"'$•(){}\[\];&|,<]{6,})(?=[;&|]|[ \t]+[^\s#])""",
+    ),
+    _shape(
+        "variable",
+        "env( setdefault( secret( set_key(",
+        r"""(?i)(?:(?:set|put)env|setdefault|set_secret|set_key)\(\s*(?:[\w.]+,\s*)?\\*["']\w*(?:passw(?:or)?d|pass|token|secret|key|credentials)\\*["']"""
+        r"""\s*,\s*\\*["'](?P<secret>[^"'\\\s•$<{]{6,})\\*["']""",
+    ),
+    _shape(
+        "option",
+        "--",
+        r"""(?i)(?<![\w-])--(?:[\w-]*-)?(?:password|passwd|token|api-?key|secret|secret-key|access-key|credentials?)(?:=|[ \t]+)"""
+        r"""["']?(?P<secret>(?=[^\s"']*[A-Za-z])(?=[^\s"']*\d)[^\s"'$•<{(\[,=-][^\s"'•]{5,})""",
+    ),
+    _shape(
+        "password",
+        "curl",
+        r"""\bcurl\b[^\n]{0,300}?\s(?:-u|--user)[ =]?["']?[^\s:"'$]{1,100}:(?P<secret>[^\s"'$•@]{4,})""",
+    ),
+    _shape(
+        "password",
+        "auth Auth",
+        r"""\b(?:auth\s{0,9}=\s{0,9}|\w{0,30}(?:Basic|Digest)Auth)\(\s{0,99}[^(),\n]{1,80},\s{0,99}[rbuf]?\\*["'](?P<secret>[^"'\\\n•{}]{4,})\\*["']\s{0,99},?\s{0,99}\)""",
+    ),
+    _shape("password", "password", r"\blogin\s+\S{1,200}\s+password\s+(?P<secret>[^\s•$]{4,})"),
+    _shape(
+        "aws-secret", "aws_s", r"(?i)\baws_(?:secret_access_key|session_token)\s*[=:]\s*(?P<secret>[A-Za-z0-9+/=]{20,})"
+    ),
+    _shape("auth-token", "_auth", r"""(?i)(?<=:)_auth(?:Token)?\s*=\s*"?(?P<secret>[^\s"$•{}]{8,})"""),
     _shape(
         "password",
         "://",
@@ -95,7 +151,7 @@ SHAPES = (
     ),
 )
 
-PASSWORD = r"(?:password|passwd|passphrase|pwd)"
+PASSWORD = r"(?:password|passwd|passphrase|pwd|(?<=[_-])pass)"
 _KEY = (
     r"(?:api[_-]?key|apikey|secret(?:[_-]?(?:access[_-]?)?key)?|access[_-]?key|private[_-]?key|client[_-]?secret|"
     r"account[_-]?key|auth[_-]?key|encryption[_-]?key|signing[_-]?key|credentials?)"
@@ -108,13 +164,13 @@ ASSIGNMENTS = (
     # name = "value", "name": 'value', environ["NAME"] = "value", also inside JSON
     re.compile(
         rf"(?i)(?<![\w-])(?P<name>[\w-]*?(?P<word>{PASSWORD}|{_KEY}|{TOKEN})(?:_\d+)?)"
-        r"""\\*["']?\]?\s*(?::\s*[\w.\[\]| ]+?)?\s*(?:=>|:=|[:=])\s*[rbu]?\\*["']"""
+        r"""\\*["']?\]?\s*(?::\s*[\w.\[\]| ]+?)?\s*(?:=>|:=|[:=])\s*\(?\s*[rbuf]{0,2}\\*(?:\"{3}|'{3}|["'])"""
         r"""(?P<secret>[^"'\\\r\n]{3,}?(?:\\[^"'nr][^"'\\\r\n]*)*)(?=\\*["'])"""
     ),
     # NAME=value on a line of its own
     re.compile(
         r"(?m)^[ \t>+-]*(?:export[ \t]+|set[ \t]+|ENV[ \t]+)?(?P<name>[A-Z][A-Z0-9_]*?"
-        r"(?P<word>PASSWORD|PASSWD|PASSPHRASE|PWD|TOKEN|SECRET|KEY|CREDENTIALS|AUTH)(?:_\d+)?)[ \t]*=[ \t]*"
+        r"(?P<word>PASSWORD|PASSWD|PASSPHRASE|(?<=_)PASS|PWD|TOKEN|SECRET|(?<=_)KEY|APIKEY|CREDENTIALS|AUTH)(?:_\d+)?)[ \t]*=[ \t]*"
         r"""(?P<secret>[^\s"'•$(){}\[\]][^\s"'•]{3,})[ \t]*$"""
     ),
     # name: value on a line of its own
@@ -124,7 +180,7 @@ ASSIGNMENTS = (
     ),
 )
 ASSIGNED_WORDS = re.compile(
-    r"(?:passw|passp|pwd|[a-z_-]key|secret|token|auth|cookie|credential)[a-z]{0,16}(?:_\d+)?[^a-z\n]{0,12}?[=:]"
+    r"(?:passw|passp|[_-]pass|pwd|[a-z_-]key|secret|token|auth|cookie|credential)[a-z]{0,16}(?:_\d+)?[^a-z\n]{0,12}?[=:]"
 )
 """In small letters; begins close by everything that ``ASSIGNMENTS`` find."""
 
@@ -154,7 +210,7 @@ def is_secret(name: str, word: str, value: str) -> bool:
     if is_placeholder(value) or _REFERENCE.fullmatch(value):
         return False
     small = word.lower()
-    if re.fullmatch(PASSWORD, small):
+    if small == "pass" or re.fullmatch(PASSWORD, small):
         return len(value) >= 4 and not re.search(r"\s\w+\s", value)
     if " " in value or len(value) < 8:
         return False

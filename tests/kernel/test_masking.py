@@ -68,6 +68,31 @@ def test_what_an_issuer_gives_out_is_found_by_its_shape(secret: str, around: str
 
 
 ASSIGNED = [
+    "%env OPENAI_API_KEY=abc123def456",
+    "%set_env OPENAI_API_KEY abc123def456",
+    "!export DB_PASSWORD=hunter22x && run",
+    "PGPASSWORD=hunter22x psql -h db",
+    "os.environ.setdefault('AWS_SECRET_ACCESS_KEY', 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzz')",
+    'monkeypatch.setenv("API_KEY", "abcdef0123456789")',
+    "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzz",
+    "curl -s -u bob:hunter22x https://x.org",
+    "curl -H 'X-Api-Key: abcdef1234567890abcd' x.org",
+    "requests.get(url, auth=('bob', 'hunter22x'))",
+    "HTTPBasicAuth(user, 'hunter22x')",
+    "docker login -u bob --password hunter22x",
+    "tool --token=abcdef1234567890abcd run",
+    "machine github.com login bob password hunter22x",
+    "//registry.org/:_authToken=abcdef01-2345-6789",
+    "db_pass = 'hunter22x'",
+    "DB_PASS=hunter22x",
+    "api_key=f'abcdef1234567890'",
+    'API_KEY = """abcdef1234567890"""',
+    "API_KEY = (\n    'abcdef1234567890'\n)",
+    "gsk_abcdef1234567890abcdef1234567890abcdef1234567890abcd",
+    "https://discord.com/api/webhooks/1234/abcdef1234567890abcdef1234567890",
+    "\x1b[33mpassword\x1b[39m=\x1b[33m'hunter22x'\x1b[39m",
+    "{\x1b[33m'api_key'\x1b[39m: \x1b[38;5;28;01m'abcdef1234567890'\x1b[39m}",
+    "\"api_key\\u001b[0m = \\u001b[33m'abcdef1234567890'\"",
     'password = "hunter22"',
     "password='correct horse'",
     'PASSWORD: str = "hunter22"',
@@ -142,6 +167,17 @@ def test_private_keys_are_masked_however_their_lines_are_broken(text: str):
 
 
 HARMLESS = [
+    "MONKEY=banana123456",
+    "tool --num-tokens 4096 --token-limit 100000",
+    "tool --token $TOKEN --password '<password>'",
+    "MAX_TOKEN=100000 python run.py",
+    "%env PATH=/usr/bin:/bin12345",
+    "os.environ.setdefault('HOME', '/home/me12345')",
+    "d.setdefault('key', 'value')",
+    "auth=(user, password)",
+    "\x1b[33mmax_tokens\x1b[39m = \x1b[33m4096\x1b[39m",
+    "requests.get(url, headers={'Accept': 'text/html'})",
+    "curl -u $USER:$PASSWORD x.org",
     "password = getpass()",
     "password = os.environ['DB_PASSWORD']",
     'password = input("Password: ")',
@@ -278,3 +314,16 @@ def test_an_error_output_is_masked_in_all_its_parts():
     masked = MASKER.output(output)
     assert "hunter22" not in json.dumps(masked)
     assert len(masked["traceback"]) == 3
+
+
+def test_a_traceback_inside_json_is_masked_too():
+    text = 'get(\x1b[33m\'x\'\x1b[39m, auth=(\x1b[33m"bob"\x1b[39m,\x1b[33m"hunter22"\x1b[39m)); os.putenv("API_KEY", "hunter22")'
+    assert "hunter22" not in MASKER.text(text)
+    assert "hunter22" not in MASKER.text(json.dumps(text))
+    assert "hunter22" not in MASKER.text(json.dumps(json.dumps(text)))
+
+
+def test_only_the_lines_with_a_secret_lose_their_colours():
+    red = "\x1b[31mred\x1b[0m"
+    masked = MASKER.text(f"{red}\nlogin(password=\x1b[33m'hunter22'\x1b[39m)\n{red}")
+    assert masked == f"{red}\nlogin(password='••••(password)')\n{red}"

@@ -1,7 +1,6 @@
 """What both forms of a notebook have in common: which part of an output is shown. Pure."""
 
 import base64
-import binascii
 import re
 from typing import Any, Literal, NamedTuple, cast
 
@@ -59,7 +58,7 @@ def shown(output: JSON, *, rich: bool) -> Shown:
 def is_base64(value: Any) -> bool:
     try:
         return isinstance(value, str) and bool(base64.b64decode("".join(value.split()), validate=True))
-    except binascii.Error:
+    except ValueError:  # also for letters beyond ASCII
         return False
 
 

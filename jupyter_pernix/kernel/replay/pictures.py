@@ -1,7 +1,6 @@
 """Pictures compared by what they show, not by their bytes. Pure; standard library only."""
 
 import base64
-import binascii
 import hashlib
 import re
 import struct
@@ -22,7 +21,7 @@ def picture_digest(mime: str, data: str) -> str:
         return _sha(_plain_svg(data).encode("utf-8", "surrogatepass"))
     try:
         raw = base64.b64decode("".join(data.split()), validate=True)
-    except binascii.Error:
+    except ValueError:  # also for letters beyond ASCII
         return _sha(data.encode("utf-8", "surrogatepass"))
     return _png_digest(raw) if raw.startswith(_PNG) else _sha(raw)
 
@@ -31,7 +30,7 @@ def picture_size(data: str) -> str:
     """Width and height of a PNG in words, "" for others."""
     try:
         raw = base64.b64decode("".join(data.split()), validate=True)
-    except binascii.Error:
+    except ValueError:  # also for letters beyond ASCII
         return ""
     if not raw.startswith(_PNG) or len(raw) < 24:
         return ""

@@ -262,3 +262,14 @@ def test_the_time_for_cleaning_grows_with_the_text_alone(html: str):
 def test_what_is_cut_off_is_text_and_a_comment_is_nothing():
     assert sanitized('<b>a<!-- <img src=x> -->c</b> &lt;d <a href="e') == '<b>ac</b> &lt;d &lt;a href="e'
     assert sanitized("a<!-- b") == "a"
+
+
+def test_a_picture_that_is_no_base64_is_told_and_shown_nowhere():
+    output = {"output_type": "display_data", "data": {"image/png": "é\u202e", "text/plain": "a plot"}, "metadata": {}}
+    cell = {"cell_type": "code", "id": "c", "metadata": {}, "source": "x", "execution_count": 1, "outputs": [output]}
+    notebook = read_notebook(
+        json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+    ).notebook
+    assert notebook is not None
+    assert "a plot" in html_page(notebook) and "<img" not in html_page(notebook)
+    assert "a plot" in markdown_text(notebook)

@@ -174,6 +174,11 @@ def test_pictures_are_compared_by_what_they_show():
     assert any(line.startswith("+[image/png 2 × 1] ") for line in told)
 
 
+def test_a_picture_of_other_letters_is_compared_as_it_stands():
+    assert compare_outputs([result(image_png="é")], [result(image_png="é")]) == []
+    assert compare_outputs([result(image_png="é")], [result(image_png="è")])
+
+
 def test_a_damaged_picture_is_compared_by_its_bytes():
     assert picture_digest("image/png", "no base64!") != picture_digest("image/png", "no base64?")
     broken = base64.b64encode(base64.b64decode(png(b"\x00\x01\x02"))[:45]).decode()
