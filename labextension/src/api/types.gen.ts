@@ -62,7 +62,7 @@ export interface ContextItem {
   pictures: Picture[];
 }
 
-/** Something that a message is about. `variable`: `name` in the session's kernel. `cell`: the cell with the id `name` of the notebook at `path` ("" is the attached one). */
+/** Something that a message is about. `variable`: `name` in the session's kernel. `cell`: the cell with the id `name` of the notebook at `path`, relative to the server's root as in `OpenNotebook` ("" is the attached one). */
 export interface Mention {
   kind: 'variable' | 'cell';
   name: string;
