@@ -229,7 +229,9 @@ class KernelExecutor:
                 if not self._closed:
                     if self._connection is not None:
                         await self._past.drain(self._connection)
-                    await self._notice_loss()
+                    # who closes their notebook with its kernel is told at the next use what stands in its place
+                    if self._place == "own" or not self._process.is_leaving:
+                        await self._notice_loss()
 
     async def aclose(self) -> None:
         if self._closed:

@@ -187,6 +187,13 @@ class KernelProcess:
         provisioner = self._provisioner()
         return cast("int | None", provisioner.pid) if isinstance(provisioner, LocalProvisioner) else None  # pyright: ignore
 
+    @property
+    def is_leaving(self) -> bool:
+        """It is being shut down or restarted, or was removed: what became of it is known afterwards."""
+        if self._kernel_id not in self._manager:
+            return True
+        return bool(getattr(self._manager.get_kernel(self._kernel_id), "shutting_down", False))
+
     async def is_alive(self) -> bool:
         return self._kernel_id in self._manager and bool(
             await ensure_async(self._manager.get_kernel(self._kernel_id).is_alive())

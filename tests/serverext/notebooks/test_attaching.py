@@ -3,7 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+import anyio
+
 from jupyter_pernix.agent.testing import Says, call
+from jupyter_pernix.events import KernelRestarted
 from jupyter_pernix.records import JSON
 
 from ..conftest import Serve
@@ -119,11 +122,14 @@ async def test_a_notebook_that_was_closed_with_its_kernel_gets_a_new_one_and_tha
         session = await server.new_session(notebook="a.ipynb", mode="auto")
         await turn(server, session)
         await server.app.session_manager.delete_session(made["id"])
+        await anyio.sleep(2.5)  # what watches the kernel has looked since; that it says nothing has no event
         done = await turn(server, session)
         assert "NameError" in results(done)[0]
         assert notices(done) == [
             "The notebook's kernel had been shut down; a new one was started (python3): all variables are gone."
         ]
+        told = [stored.event for stored in await server.log(session) if isinstance(stored.event, KernelRestarted)]
+        assert len(told) == 1, told
 
 
 async def test_a_deleted_notebook_is_refused(serve: Serve, root: Path) -> None:
