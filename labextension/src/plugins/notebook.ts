@@ -90,8 +90,18 @@ async function attach(around: Surroundings, path: string, sessionId: string): Pr
 async function ask(around: Surroundings, place: Place, words: string): Promise<void> {
   const session = await open(around, place.panel.context.localPath, true);
   if (session !== null) {
+    keepInView(place);
     const mention = { kind: 'cell', name: place.cellId, path: '' } as const;
     await around.sessions.session(session.session_id).send(words, [mention]);
+  }
+}
+
+/** A long traceback goes when the cell runs again; who had scrolled down along it would be left with nothing to see. */
+function keepInView(place: Place): void {
+  const { content } = place.panel;
+  const index = content.widgets.findIndex(cell => cell.model.id === place.cellId);
+  if (index >= 0) {
+    void content.scrollToItem(index, 'start');
   }
 }
 
