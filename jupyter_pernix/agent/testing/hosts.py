@@ -151,9 +151,7 @@ class MemoryHost:
         """Store a user's message; a Run carries its turn then."""
         turn_id = new_turn_id()
         self._store(
-            TurnSubmitted(
-                session_id=self.session_id, turn_id=turn_id, text=text, origin="api", mentions=list(mentions)
-            )
+            TurnSubmitted(session_id=self.session_id, turn_id=turn_id, text=text, origin="api", mentions=list(mentions))
         )
         return turn_id
 
