@@ -51,7 +51,9 @@ def ask(written: str, names: Mapping[str, Any], kept: Kept) -> Question:
     notes: list[str] = []
     text = _BRACES.sub(lambda match: _filled(match, names, notes), written)
     added = [*_referred(written, kept, notes), *_mentioned(written, names)]
-    return Question("\n\n".join([text, *dict.fromkeys(added)]), list(dict.fromkeys(notes)))
+    whole = "\n\n".join([text, *dict.fromkeys(added)])
+    # what UTF-8 cannot hold becomes a visible escape: no request could carry it
+    return Question(whole.encode("utf-8", "backslashreplace").decode(), list(dict.fromkeys(notes)))
 
 
 # ---- {…} --------------------------------------------------------------------------------------------------------------------
@@ -137,7 +139,7 @@ def _own_text(value: Any) -> str:
     """What the value's own class says; the user has asked for it by name."""
     try:
         return repr(value)
-    except Exception as exc:  # whatever the class does
+    except (Exception, SystemExit) as exc:  # whatever the class does
         return f"<{type(value).__name__}, whose text cannot be had: {type(exc).__name__}>"
 
 

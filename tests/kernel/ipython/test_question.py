@@ -134,3 +134,16 @@ def test_a_mention_adds_a_variable_and_an_address_does_not():
     assert "@frame:\n```\npandas.DataFrame 100 × 2" in text
     assert text.endswith("@n:\n```\n3\n```")
     assert "@nobody:" not in text
+
+
+class Ending:
+    def __repr__(self) -> str:
+        raise SystemExit(3)
+
+
+def test_a_value_whose_text_ends_the_program_is_only_named():
+    assert ask("see {end}", {"end": Ending()}, NOTHING).text == "see <Ending, whose text cannot be had: SystemExit>"
+
+
+def test_what_no_request_can_carry_becomes_visible():
+    assert ask("say {half} \udfff", {"half": "é\ud800"}, NOTHING).text == "say é\\ud800 \\udfff"
