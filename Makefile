@@ -119,8 +119,13 @@ frontend-test: $(STAMPS)/npm
 types-gen-check: $(STAMPS)/project
 	@$(BIN)/python -m jupyter_pernix.typegen --check
 
+# Two at once: what runs in the browser mostly waits.
 pytest: $(STAMPS)/project
-	@$(BIN)/python -m pytest --quiet $(PYTEST_ARGS)
+	@if [ -n "$(PYTEST_ARGS)" ]; then exec $(BIN)/python -m pytest --quiet $(PYTEST_ARGS); fi; \
+		$(BIN)/python -m pytest --quiet tests/browser >$(STAMPS)/browser.log 2>&1 & browser=$$!; \
+		$(BIN)/python -m pytest --quiet --ignore=tests/browser; rest=$$?; \
+		wait $$browser; status=$$?; echo "-- in the browser"; cat $(STAMPS)/browser.log; \
+		[ $$rest = 0 ] && [ $$status = 0 ]
 
 unit: $(STAMPS)/project
 	@$(BIN)/python -m pytest --quiet -m "not kernel and not server and not browser and not model" $(PYTEST_ARGS)
