@@ -129,7 +129,8 @@ class WidgetStates:
 
     def __init__(self) -> None:
         self._models: OrderedDict[str, _Model] = OrderedDict()
-        self._capturing: dict[str, str] = {}
+        self._capturing: dict[str, list[str]] = {}
+        """Request → the models that take its outputs; the last one does, the others when that has ended."""
         self._changed: dict[str, None] = {}
 
     def take(self, kind: str, content: JSON, buffers: Sequence[bytes]) -> None:
@@ -148,10 +149,11 @@ class WidgetStates:
 
     def capture(self, parent_id: str, kind: str, content: JSON) -> bool:
         """Whether this output of the request ``parent_id`` goes to an ``Output`` widget; it is there then."""
-        model = self._models.get(self._capturing.get(parent_id, ""))
-        if model is None or kind not in _CAPTURED:
+        taking = self._capturing.get(parent_id)
+        if not taking or kind not in _CAPTURED:
             return False
-        comm_id = self._capturing[parent_id]
+        comm_id = taking[-1]
+        model = self._models[comm_id]
         model.captured = model.captured or _Captured(before=list(model.state.get("outputs") or []))
         model.captured.add(kind, content)
         model.state["outputs"] = tuple(model.captured.outputs)
@@ -181,15 +183,21 @@ class WidgetStates:
     def _update(self, comm_id: str, data: JSON, buffers: Sequence[bytes]) -> None:
         model = self._models[comm_id]
         model.update(data, buffers)
-        if model.state.get("_model_name") == _OUTPUT_MODEL:
-            for parent_id in [one for one, owner in self._capturing.items() if owner == comm_id]:
-                del self._capturing[parent_id]
-            if model.state.get("msg_id"):
-                self._capturing[str(model.state["msg_id"])] = comm_id
+        new = data.get("state")
+        if model.state.get("_model_name") == _OUTPUT_MODEL and isinstance(new, dict) and "msg_id" in new:
+            self._stop_capturing(comm_id)
+            if model.state["msg_id"]:
+                self._capturing.setdefault(str(model.state["msg_id"]), []).append(comm_id)
 
     def _drop(self, comm_id: str) -> None:
         if self._models.pop(comm_id, None) is not None:
-            self._capturing = {key: owner for key, owner in self._capturing.items() if owner != comm_id}
+            self._stop_capturing(comm_id)
+
+    def _stop_capturing(self, comm_id: str) -> None:
+        left = {
+            parent_id: [each for each in taking if each != comm_id] for parent_id, taking in self._capturing.items()
+        }
+        self._capturing = {parent_id: taking for parent_id, taking in left.items() if taking}
 
     def _forget_oldest(self) -> None:
         size = sum(len(content) for model in self._models.values() for content in model.buffers.values())

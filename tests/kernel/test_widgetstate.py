@@ -75,6 +75,15 @@ async def test_an_error_in_an_output_widget_stays_there(cells: Cells):
     assert shown(cells) == "error"
 
 
+async def test_an_output_widget_takes_again_what_follows_one_within_it(cells: Cells):
+    ran = await cells(
+        "import ipywidgets as w\nouter, inner = w.Output(), w.Output()\n"
+        "with outer:\n    print('one')\n    with inner: print('two')\n    outer.layout.width = '5px'\n    print('three')\nprint('four')"
+    )
+    texts = [model["state"]["outputs"][0]["text"] for model in models(cells, "OutputModel")[-2:]]
+    assert (texts, ran.text) == (["one\nthree\n", "two\n"], "four\n")
+
+
 async def test_one_who_looks_on_sees_what_the_widget_shows(tmp_path: Path):
     """As a page does that has the widget open: by the kernel's echo of what it was told."""
     manager = own_manager()
