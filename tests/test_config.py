@@ -52,6 +52,7 @@ KINDS: dict[str, list[Any]] = {
     "deadlines.shell": [50.0, 40.0, 41.0, 42.0, 43.0],
     "endpoints.home.model": ["one", "two", "three", "four", "five"],
     "endpoints.home.context_length": [1000, 2000, 3000, None, 5000],
+    "endpoints.home.vision": [True, False, None, True, False],
     "endpoints.home.price.completion": [1.0, 2.0, 3.0, 4.0, 5.0],
     "endpoints.home.options.stop": [["a"], ["b"], ["c"], ["d"], ["e"]],
 }

@@ -13,6 +13,8 @@ MAKERS: list[tuple[Callable[[], str], str]] = [
     (ids.new_call_id, "cal"),
     (ids.new_approval_id, "apr"),
     (ids.new_execution_id, "exe"),
+    (ids.new_input_id, "inp"),
+    (ids.new_change_id, "chg"),
 ]
 
 
