@@ -1,0 +1,1 @@
+"""What a command line would do, told before it runs: read as bash reads it, judged program by program, failing closed."""

@@ -1,0 +1,1 @@
+"""What is known of single programs: which of their options only read, which write, which run something else."""
