@@ -1,0 +1,52 @@
+"""Rules that the user has given: whether they cover what a judge found, and which may be offered.
+
+A rule never makes a call harmless: it stands for a person's yes to an ``ask``. An ``ask_always`` is asked whatever the rules are.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from .judgement import Judgement
+from .rule_forms import inside, normal, valid_deny, valid_rule
+
+__all__ = ["RuleSet", "covered", "offer", "valid_deny", "valid_rule"]
+
+
+@dataclass(frozen=True)
+class RuleSet:
+    """``broken``: why rules of the user could not be read. Then ``allow`` is empty, ``deny`` may lack rules, and so nothing may be done
+    unasked that is not known to be only reading."""
+
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    broken: str = ""
+
+    def covers(self, judgement: Judgement, *, session: Iterable[str] = (), home: str = "") -> bool:
+        """Together with rules that hold for the session only. The deny rules are the judge's to know."""
+        return not self.broken and covered(judgement, (*self.allow, *session), home=home)
+
+
+def covered(judgement: Judgement, allowed: Iterable[str], *, home: str = "") -> bool:
+    """Whether each rule that an ``ask`` needs is among ``allowed``; those that can be no rule are ignored. ``home`` as in ``valid_rule``."""
+    if judgement.ruling != "ask" or not judgement.rules:
+        return False
+    given = {normal(rule) for rule in allowed}
+    return all(_covered(normal(rule), given, home) for rule in judgement.rules)
+
+
+def _covered(needed: str, given: set[str], home: str) -> bool:
+    if needed in given and not valid_rule(needed, home=home):
+        return True
+    kind, _, path = needed.partition(":")
+    if kind not in ("dir", "file") or valid_rule(needed, home=home):
+        return False
+    folders = (rule for rule in given if rule.startswith("dir:") and inside(path, rule.removeprefix("dir:")))
+    return any(not valid_rule(rule, home=home) for rule in folders)
+
+
+def offer(judgement: Judgement, judge_again: Callable[[], Judgement], *, home: str = "") -> tuple[str, ...]:
+    """The rules that may be offered for "always": those of an ``ask``, if with them the same call, judged again, would not be asked."""
+    rules = tuple(dict.fromkeys(judgement.rules))
+    if judgement.ruling != "ask" or not covered(judgement, rules, home=home):
+        return ()
+    return rules if covered(judge_again(), rules, home=home) else ()
