@@ -5,12 +5,12 @@ space), ``dir:/abs``, ``file:/abs`` or ``tool:NAME``. A deny rule may be wider, 
 matter (``rm -rf``), ``write:PATH``, ``read:PATH``, ``exact:LINE``, ``tool:NAME`` and ``NAME.*`` for every tool of a connector.
 """
 
-import os
 import posixpath
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
+from .paths import holds_credentials, inside
+from .places import SHARED, TOO_WIDE
 from .plain import visible
 
 
@@ -23,8 +23,8 @@ def _sequences(text: str) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(one.split()) for one in text.split(";"))
 
 
-INTERPRETERS = _words("""sh bash dash zsh ksh mksh fish csh tcsh ash pwsh powershell cmd busybox python pypy ipython node nodejs deno bun perl ruby irb php
-    lua luajit r rscript julia ghci racket guile tclsh wish osascript awk gawk mawk nawk sed scala groovy jshell elixir iex erl swift sqlite3
+INTERPRETERS = _words("""sh bash dash zsh ksh mksh fish csh tcsh ash pwsh powershell cmd busybox python pypy ipython node nodejs deno bun perl ruby
+    irb php lua luajit r rscript julia ghci racket guile tclsh wish osascript awk gawk mawk nawk sed scala groovy jshell elixir iex erl swift sqlite3
     duckdb psql mysql""")
 """Programs that run any text: a rule has to name the script. Compared without a version (``python3.12``)."""
 
@@ -83,14 +83,6 @@ _NAME = re.compile(r"[A-Za-z0-9_][\w.:/-]*", re.ASCII)
 _WILD = set("*?[]{}")
 _SHELL = set(";|&$`<>()\"'\\!#~^")
 _LONGEST = 2000
-
-_CREDENTIALS = _words(""".ssh .gnupg .aws .azure .kube .docker .password-store .netrc .pgpass .git-credentials .npmrc .pypirc .vault-token .my.cnf
-    gcloud keyrings .mozilla .thunderbird""")
-_CLOSED = ("/etc", "/proc", "/sys", "/dev", "/boot", "/run", "/var/run", "/root", "/private/etc")
-"""Nothing in them is remembered."""
-_WIDE = _words("""/ /bin /home /lib /lib64 /media /mnt /opt /sbin /srv /tmp /usr /usr/bin /usr/lib /usr/local /usr/local/bin /var /var/tmp /var/lib
-    /private /private/tmp /private/var /private/var/tmp /Users /Library /System /Applications /Volumes""")
-"""As ``dir:`` too wide; a folder or file in them may be remembered."""
 
 
 def valid_rule(rule: str, *, home: str = "") -> str:
@@ -228,36 +220,16 @@ def _path_fault(kind: str, path: str, home: str) -> str:
         return f"{path!r} is not an absolute path in its shortest form"
     if _WILD & set(path):
         return f"{_quoted(_WILD & set(path))} is no wildcard here: name the folder"
-    parts = path.split("/")[1:]
-    secret = next((part for part in parts if _secret(part.casefold())), "")
-    if secret:
-        return f"{secret!r} holds credentials"
-    homes = set(_homes(home))
-    closed = next((one for one in _CLOSED if inside(path, one)), "")
-    if closed and not any(inside(one, closed) and inside(path, one) for one in homes):
-        return f"nothing in {closed} is remembered"
-    if kind == "dir" and (path in _WIDE or any(inside(one, path) for one in homes)):
+    mine = home or str(Path.home().resolve())
+    if holds_credentials(path, home=mine):
+        return f"{path} may hold credentials"
+    if kind == "file":
+        return ""
+    if path in TOO_WIDE or inside(mine, path):
         return f"{path} is too wide"
+    if any(inside(path, one) for one in SHARED):
+        return f"{path} is in a folder of everybody's: name the file as `file:`"
     return ""
-
-
-def _secret(part: str) -> bool:
-    return (
-        part in _CREDENTIALS
-        or part in (".env", ".envrc")
-        or part.startswith((".env.", "id_rsa", "id_ed25519", "id_ecdsa"))
-    )
-
-
-def _homes(home: str) -> Iterator[str]:
-    given = home or str(Path.home())
-    yield posixpath.normpath(given)
-    yield os.path.realpath(given)
-
-
-def inside(path: str, folder: str) -> bool:
-    """Both absolute and in normal form; a folder is inside of itself."""
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def _quoted(characters: set[str]) -> str:

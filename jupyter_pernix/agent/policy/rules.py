@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from .judgement import Judgement
-from .rule_forms import inside, normal, valid_deny, valid_rule
+from .paths import inside
+from .rule_forms import normal, valid_deny, valid_rule
 
 __all__ = ["RuleSet", "covered", "offer", "valid_deny", "valid_rule"]
 
