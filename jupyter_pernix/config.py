@@ -131,6 +131,32 @@ class Deadlines(Record, frozen=True):
     """A turn that has shown no sign of life for so long, with nothing running that has a deadline of its own, is ended."""
 
 
+class Sandbox(Record, frozen=True):
+    """The wall around kernels and commands of sessions that are in the sandbox."""
+
+    on: bool = False
+    """New sessions are in the sandbox."""
+    network: bool = False
+    """The sandbox lets the network through."""
+    readable: list[str] = []
+    """Further folders that code in the sandbox may read: data, models, environments."""
+    memory_gib: float | None = None
+    """How much memory a kernel or a command may take."""
+    processes: int | None = 1024
+    """How many processes and threads a kernel or a command may have."""
+
+
+class Permissions(Record, frozen=True):
+    """What is asked about, besides the rules that you save."""
+
+    deny: list[str] = []
+    """Rules of what is refused in every session, whatever else is allowed, as `git push` or `write:data/raw`."""
+    expires: float = 86400.0
+    """Seconds that a question waits for you before it counts as declined; 0: it waits for ever."""
+    hooks: bool = True
+    """Run the hooks that you have set up before and after the agent's calls."""
+
+
 class Settings(Record, frozen=True):
     """All settings, as they hold."""
 
@@ -163,6 +189,12 @@ class Settings(Record, frozen=True):
     """For when the model's input becomes long."""
     deadlines: Deadlines = Deadlines()
     """Seconds to wait on the outside before giving up."""
+    sandbox: Sandbox = Sandbox()
+    """The wall around kernels and commands of sessions that are in the sandbox."""
+    permissions: Permissions = Permissions()
+    """What is asked about, besides the rules that you save."""
+    audit: bool = True
+    """Keep a chained record of every decision, call and approval, without contents."""
     endpoints: dict[str, EndpointSettings] = {}
 
 
@@ -219,6 +251,11 @@ RULES: Rules = {
         "threshold": Rule(kind=Annotated[float, Meta(ge=0, le=1)]),
         "keep": Rule(kind=Annotated[float, Meta(ge=0, le=1)]),
     },
+    Sandbox: {
+        "memory_gib": Rule(kind=_Seconds | None),
+        "processes": Rule(kind=_Count | None),
+    },
+    Permissions: {"expires": Rule(kind=_Amount)},
     Deadlines: {field: Rule(kind=_Seconds) for field in Deadlines.__struct_fields__},
     Price: {
         "prompt": Rule(kind=_Amount),

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
-from .ids import ApprovalId, CallId, ChangeId, ExecutionId, InputId, SessionId, StepId, TurnId
+from .ids import ApprovalId, CallId, ChangeId, ExecutionId, InputId, SessionId, StepId, TurnId, UndoId
 from .records import (
     JSON,
     ApprovalChoice,
@@ -22,6 +22,9 @@ from .records import (
     ContextItem,
     ExecutionStatus,
     FileChange,
+    HookDecision,
+    HookPhase,
+    KeptHow,
     Mention,
     Mode,
     ModelProtocol,
@@ -32,6 +35,7 @@ from .records import (
     Plan,
     Purpose,
     Role,
+    Ruling,
     SessionState,
     Spent,
     TerminalCode,
@@ -61,6 +65,8 @@ class SessionCreated(EventBase, frozen=True, tag="session.created"):
     origin: Origin
     budget: Budget | None = None
     parent: SessionId | None = None
+    sandbox: bool = False
+    network: bool = False
 
 
 class SessionRenamed(EventBase, frozen=True, tag="session.renamed"):
@@ -79,6 +85,8 @@ class SessionConfigured(EventBase, frozen=True, tag="session.configured"):
     endpoint: str | None = None
     kernel_name: str | None = None
     budget: Budget | None = None
+    sandbox: bool | None = None
+    network: bool | None = None
 
 
 class SessionStateChanged(EventBase, frozen=True, tag="session.state_changed"):
@@ -300,7 +308,8 @@ class ToolCallFinished(EventBase, frozen=True, tag="tool_call.finished"):
 
 
 class PolicyDecided(EventBase, frozen=True, tag="policy.decided"):
-    """What the host decided about a call before any effect. ``targets``: canonical paths, a command line, a kernel."""
+    """What the host decided about a call before any effect. ``targets``: canonical paths, a command line, a kernel. ``effects``: what
+    it is seen to do, in words."""
 
     turn_id: TurnId
     call_id: CallId
@@ -309,6 +318,9 @@ class PolicyDecided(EventBase, frozen=True, tag="policy.decided"):
     rule: str
     mode: Mode
     targets: list[str]
+    ruling: Ruling | None = None
+    why: str = ""
+    effects: list[str] = []
 
 
 class ApprovalRequested(EventBase, frozen=True, tag="approval.requested"):
@@ -318,10 +330,15 @@ class ApprovalRequested(EventBase, frozen=True, tag="approval.requested"):
     question: str
     detail: str
     choices: list[ApprovalChoice]
+    why: str = ""
+    rules: list[str] = []
+    effects: list[str] = []
+    expires_at: datetime | None = None
 
 
 class ApprovalResolved(EventBase, frozen=True, tag="approval.resolved"):
-    """``by`` says who answered: a face of the product, or ``host`` when the turn ended first."""
+    """``by`` says who answered: a face of the product, or ``host`` when the turn ended first or the question expired. ``rules``: what
+    is remembered with it."""
 
     turn_id: TurnId
     call_id: CallId
@@ -329,6 +346,20 @@ class ApprovalResolved(EventBase, frozen=True, tag="approval.resolved"):
     choice: ApprovalChoice
     text: str
     by: str
+    rules: list[str] = []
+
+
+class HookEnded(EventBase, frozen=True, tag="hook.ended"):
+    """A hook was run about a call. ``exit_code`` ``None``: it could not be started, or was ended at its deadline."""
+
+    turn_id: TurnId
+    call_id: CallId
+    phase: HookPhase
+    command: str
+    decision: HookDecision
+    reason: str
+    exit_code: int | None
+    duration: float
 
 
 class ExecutionStarted(EventBase, frozen=True, tag="execution.started"):
@@ -452,6 +483,42 @@ class FileChanged(EventBase, frozen=True, tag="file.changed"):
     change: FileChange
 
 
+class FilesKept(EventBase, frozen=True, tag="files.kept"):
+    """What the space held before the turn changes anything is kept. ``where``: the commit, or the digest of what was copied; ``path``:
+    the one file it is about, "" for the whole space."""
+
+    turn_id: TurnId
+    how: KeptHow
+    where: str
+    path: str = ""
+
+
+class FilesUndoRequested(EventBase, frozen=True, tag="files.undo_requested"):
+    """The user wants files put back; ``paths`` are relative to the space."""
+
+    undo_id: UndoId
+    turn_id: TurnId | None
+    paths: list[str]
+    by: str
+
+
+class FileRestored(EventBase, frozen=True, tag="file.restored"):
+    """A file was put back. ``before`` / ``after``: digests of what it was and is now, ``None``: no such file. ``call_ids``: whose
+    changes are gone with it."""
+
+    undo_id: UndoId
+    path: str
+    before: str | None
+    after: str | None
+    call_ids: list[CallId]
+
+
+class FileRestoreRefused(EventBase, frozen=True, tag="file.restore_refused"):
+    undo_id: UndoId
+    path: str
+    reason: str
+
+
 class WorkerSpawned(EventBase, frozen=True, tag="worker.spawned"):
     """A call was handed to a session of its own."""
 
@@ -523,6 +590,11 @@ Event = (
     | CellChangeRefused
     | CellChangeResolved
     | FileChanged
+    | FilesKept
+    | FilesUndoRequested
+    | FileRestored
+    | FileRestoreRefused
+    | HookEnded
     | WorkerSpawned
     | WorkerReported
     | ProblemNoticed

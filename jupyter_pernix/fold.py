@@ -9,6 +9,10 @@ from collections.abc import Iterable
 from .events import (
     ContextCompacted,
     Event,
+    FileRestored,
+    FileRestoreRefused,
+    FilesKept,
+    FilesUndoRequested,
     InstructionsRead,
     KernelRestarted,
     MessageCompleted,
@@ -54,6 +58,7 @@ from .records import (
     StepView,
     ThoughtView,
     TurnView,
+    UndoView,
     Usage,
     Waiting,
 )
@@ -152,6 +157,10 @@ class SessionFold:
                 self._step(stored, event)
             case ContextCompacted():
                 self._compacted(event)
+            case FilesUndoRequested() | FileRestored() | FileRestoreRefused():
+                self._undo(stored, event)
+            case FilesKept():
+                pass
             case _:
                 turn = self._turns.get(event.turn_id)
                 if turn is not None:
@@ -165,6 +174,7 @@ class SessionFold:
                 view.kernel_name, view.place = event.kernel_name, event.place
                 view.space_root, view.record_path = event.space_root, event.record_path
                 view.budget, view.parent = event.budget, event.parent
+                view.sandbox, view.network = event.sandbox, event.network
                 view.created_at = view.state_since = stored.recorded_at
                 view.state = SessionState.IDLE_READY
             case SessionRenamed():
@@ -175,6 +185,8 @@ class SessionFold:
                 view.endpoint = event.endpoint if event.endpoint is not None else view.endpoint
                 view.kernel_name = event.kernel_name if event.kernel_name is not None else view.kernel_name
                 view.budget = event.budget if event.budget is not None else view.budget
+                view.sandbox = event.sandbox if event.sandbox is not None else view.sandbox
+                view.network = event.network if event.network is not None else view.network
             case SessionStateChanged():
                 view.state, view.state_since = event.after, stored.recorded_at
                 view.waiting = None
@@ -196,6 +208,24 @@ class SessionFold:
                 turn = self._turns.get(event.turn_id) if event.turn_id else self._last_begun()
                 if turn is not None:
                     turn.items.append(NoticeView(kind="kernel", text=event.text))
+
+    def _undo(self, stored: Stored, event: FilesUndoRequested | FileRestored | FileRestoreRefused) -> None:
+        if isinstance(event, FilesUndoRequested):
+            self.view.undos.append(
+                UndoView(undo_id=event.undo_id, turn_id=event.turn_id, by=event.by, requested_at=stored.recorded_at)
+            )
+            return
+        undo = next((each for each in self.view.undos if each.undo_id == event.undo_id), None)
+        if undo is None:
+            return
+        if isinstance(event, FileRestoreRefused):
+            undo.refused = {**undo.refused, event.path: event.reason}
+            return
+        undo.done.append(event.path)
+        for call_id in event.call_ids:
+            call = self._calls.calls.get(call_id)
+            if call is not None and event.path not in call.restored:
+                call.restored.append(event.path)
 
     def _last_begun(self) -> TurnView | None:
         return next((turn for turn in reversed(self.view.turns) if turn.started_at is not None), None)

@@ -12,6 +12,7 @@ from .events import (
     ExecutionOutput,
     ExecutionStarted,
     FileChanged,
+    HookEnded,
     InputAnswered,
     InputRequested,
     PolicyDecided,
@@ -29,6 +30,7 @@ from .records import (
     CallView,
     CellChangeView,
     ExecutionView,
+    HookView,
     InputView,
     OutputOp,
     WorkerView,
@@ -36,7 +38,7 @@ from .records import (
 
 ApprovalEvent = ApprovalRequested | ApprovalResolved
 WorkerEvent = WorkerSpawned | WorkerReported
-CallEvent = ToolCallStarted | ToolCallFinished | PolicyDecided | FileChanged | ApprovalEvent | WorkerEvent
+CallEvent = ToolCallStarted | ToolCallFinished | PolicyDecided | FileChanged | HookEnded | ApprovalEvent | WorkerEvent
 InputEvent = InputRequested | InputAnswered
 ExecutionEvent = ExecutionStarted | ExecutionOutput | ExecutionFinished | ExecutionMirrored | InputEvent
 CellEvent = CellChangeRequested | CellChanged | CellChangeRefused | CellChangeResolved
@@ -134,10 +136,21 @@ def _in_call(call: CallView, stored: Stored, event: CallEvent) -> None:
             call.side_file, call.pictures = event.side_file, list(event.pictures)
         case PolicyDecided():
             call.verdict, call.rule = event.verdict, event.rule
+            call.ruling, call.why, call.effects = event.ruling, event.why, list(event.effects)
         case FileChanged():
             call.files.append(event.change)
         case ApprovalRequested() | ApprovalResolved():
             _in_approval(call, stored, event)
+        case HookEnded():
+            call.hooks.append(
+                HookView(
+                    phase=event.phase,
+                    command=event.command,
+                    decision=event.decision,
+                    reason=event.reason,
+                    duration=event.duration,
+                )
+            )
         case WorkerSpawned():
             call.worker = WorkerView(worker_id=event.worker_id, title=event.title)
         case WorkerReported():
@@ -157,11 +170,16 @@ def _in_approval(call: CallView, stored: Stored, event: ApprovalEvent) -> None:
             detail=event.detail,
             choices=event.choices,
             requested_at=stored.recorded_at,
+            why=event.why,
+            rules=list(event.rules),
+            effects=list(event.effects),
+            expires_at=event.expires_at,
         )
         return
     approval = call.approval
     if approval is not None and approval.approval_id == event.approval_id:
         approval.choice, approval.text, approval.by = event.choice, event.text, event.by
+        approval.granted = list(event.rules)
         approval.resolved_at = stored.recorded_at
 
 

@@ -16,6 +16,7 @@ ApprovalId = NewType("ApprovalId", str)
 ExecutionId = NewType("ExecutionId", str)
 InputId = NewType("InputId", str)
 ChangeId = NewType("ChangeId", str)
+UndoId = NewType("UndoId", str)
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _PAIRS = [high + low for high in _ALPHABET for low in _ALPHABET]
@@ -57,3 +58,7 @@ def new_input_id() -> InputId:
 
 def new_change_id() -> ChangeId:
     return ChangeId(f"chg_{_token()}")
+
+
+def new_undo_id() -> UndoId:
+    return UndoId(f"und_{_token()}")

@@ -196,8 +196,52 @@ class TurnHost(Protocol):
         """
         ...
 
-    async def ask(self, *, call_id: str, question: str, detail: str, choices: list[ApprovalChoice]) -> ApprovalAnswer:
-        """Store the question, wait for a person, store the answer; the session is ``awaiting_user`` meanwhile."""
+    async def ask(
+        self,
+        *,
+        call_id: str,
+        question: str,
+        detail: str,
+        choices: list[ApprovalChoice],
+        why: str = "",
+        rules: Sequence[str] = (),
+        effects: Sequence[str] = (),
+    ) -> ApprovalAnswer:
+        """Store the question, wait for a person, store the answer; the session is ``awaiting_user`` meanwhile.
+        ``why``, ``rules`` and ``effects`` are shown with it; the answer's ``rules`` is a part of ``rules``, or ``None`` for all of
+        them. A question that expires is answered by the host: declined, with a text that says so."""
+        ...
+
+    @property
+    def permissions_folder(self) -> Path | None:
+        """Where the user's saved rules are; ``None``: nothing can be saved, and nothing is."""
+        ...
+
+    @property
+    def home(self) -> Path:
+        """The user's home folder, resolved."""
+        ...
+
+    @property
+    def sandbox(self) -> bool:
+        """The session's kernel and commands run in the sandbox."""
+        ...
+
+    @property
+    def network(self) -> bool:
+        """The sandbox lets the network through."""
+        ...
+
+    def sandboxed(self, command: Sequence[str], *, network: bool) -> list[str]:
+        """``command`` so that it runs in the sandbox. Only when ``sandbox``.
+
+        :raises ToolError: if it does not work on this machine
+        """
+        ...
+
+    @property
+    def kept_folder(self) -> Path | None:
+        """Where copies of files are kept before their first change; ``None``: nowhere, and nothing can be put back."""
         ...
 
     @property

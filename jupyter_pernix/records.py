@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from .ids import ApprovalId, CallId, ChangeId, ExecutionId, InputId, SessionId, StepId, TurnId
+from .ids import ApprovalId, CallId, ChangeId, ExecutionId, InputId, SessionId, StepId, TurnId, UndoId
 
 JSON = dict[str, Any]
 
@@ -20,6 +20,14 @@ CallStatus = Literal["pending", "in_progress", "completed", "failed", "cancelled
 """``unknown``: the program ended while the call ran, and whether it had its effect could not be found out."""
 ApprovalChoice = Literal["allow_once", "allow_session", "allow_always", "reject_once", "reject_always"]
 Verdict = Literal["allow", "ask", "refuse"]
+Ruling = Literal["auto", "ask", "ask_always", "denied"]
+"""What a call was judged to be: known to only read in the space; to be asked about, and may be remembered; to be asked about each time;
+refused whatever is allowed."""
+HookPhase = Literal["PreToolUse", "PostToolUse"]
+HookDecision = Literal["allow", "deny", "failed"]
+"""``failed``: it could not be run, or ended in a way that means neither; that counts as ``deny`` before a call."""
+KeptHow = Literal["git", "copies"]
+"""How the state before a change is kept: a commit of the space's repository under a name of ours, or copies of single files."""
 Place = Literal["own", "attached", "in_cell"]
 CellType = Literal["code", "markdown", "raw"]
 CellOp = Literal["insert", "edit", "delete", "move"]
@@ -260,6 +268,10 @@ class SessionCreate(Record, frozen=True):
     """Limits over all turns of the session."""
     notebook: str = ""
     """Attach it at once to this notebook, a path relative to the server's root."""
+    sandbox: bool | None = None
+    """Run its kernel and commands in the sandbox; ``None``: as the settings say."""
+    network: bool | None = None
+    """Whether the sandbox lets the network through; ``None``: as the settings say."""
 
 
 class SessionPatch(Record, frozen=True):
@@ -271,6 +283,8 @@ class SessionPatch(Record, frozen=True):
     endpoint: str | None = None
     kernel_name: str | None = None
     budget: Budget | None = None
+    sandbox: bool | None = None
+    network: bool | None = None
 
 
 class TurnCreate(Record, frozen=True):
@@ -300,10 +314,43 @@ class TurnAccepted(Record, frozen=True):
 
 
 class ApprovalAnswer(Record, frozen=True):
-    """``text`` with a rejection tells the agent what to do instead."""
+    """``text`` with a rejection tells the agent what to do instead. ``rules``: which of the offered rules to remember, with
+    ``allow_session`` and ``allow_always``; ``None``: all."""
 
     choice: ApprovalChoice
     text: str = ""
+    rules: list[str] | None = None
+
+
+class FilesUndo(Record, frozen=True):
+    """Put files back to what they were before. ``turn_id`` ``None``: before the session's first change, else before that turn.
+    ``paths`` (relative to the space) empty: all that was changed."""
+
+    turn_id: TurnId | None = None
+    paths: list[str] = []
+
+
+class FileUndone(Record, frozen=True):
+    """What became of one file. ``reason`` "": it was put back."""
+
+    path: str
+    reason: str = ""
+
+
+class ChangedFile(Record, frozen=True):
+    """A file that the session has changed, all its changes together. ``before``: sha256 digest of what it was before the first one,
+    ``None``: it did not exist; ``after``: of what the last one left; ``now``: of what is there. ``undone``: it was put back and not
+    changed since."""
+
+    path: str
+    before: str | None
+    after: str | None
+    now: str | None
+    turns: list[TurnId] = []
+    added_lines: int = 0
+    removed_lines: int = 0
+    undone: bool = False
+    diff: str = ""
 
 
 class EndpointCreate(Record, frozen=True):
@@ -439,6 +486,8 @@ class SessionSummary(Record, frozen=True):
     turns: int = 0
     parent: SessionId | None = None
     """The session that this one works for."""
+    sandbox: bool = False
+    network: bool = False
     notebook: str = ""
     """The notebook that it is attached to, relative to the server root."""
 
@@ -583,10 +632,39 @@ class ApprovalView(View):
     detail: str
     choices: list[ApprovalChoice]
     requested_at: datetime
+    why: str = ""
+    rules: list[str] = []
+    """What "always" and "for this session" would remember."""
+    effects: list[str] = []
+    """What it is seen to do, in words; advice, not proof."""
+    expires_at: datetime | None = None
     resolved_at: datetime | None = None
     choice: ApprovalChoice | None = None
     text: str = ""
     by: str = ""
+    granted: list[str] = []
+    """The rules that were remembered with the answer."""
+
+
+class HookView(View):
+    """What a hook said of a call."""
+
+    phase: HookPhase
+    command: str
+    decision: HookDecision
+    reason: str = ""
+    duration: float = 0.0
+
+
+class UndoView(View):
+    """Files that were put back by the user. ``done``: paths; ``refused``: path → why not."""
+
+    undo_id: UndoId
+    turn_id: TurnId | None
+    by: str
+    requested_at: datetime
+    done: list[str] = []
+    refused: dict[str, str] = {}
 
 
 class InputView(View):
@@ -657,11 +735,18 @@ class CallView(View, tag="call"):
     started_at: datetime | None = None
     verdict: Verdict | None = None
     rule: str = ""
+    ruling: Ruling | None = None
+    why: str = ""
+    effects: list[str] = []
+    """What it was seen to do before it ran, in words."""
     approval: ApprovalView | None = None
+    hooks: list[HookView] = []
     execution: ExecutionView | None = None
     earlier: list[ExecutionView] = []
     """What the call ran before ``execution``, oldest first: a call may run several cells."""
     files: list[FileChange] = []
+    restored: list[str] = []
+    """Paths of ``files`` that were put back to what they were before this call."""
     result: str = ""
     side_file: str = ""
     duration: float | None = None
@@ -789,6 +874,9 @@ class SessionView(View):
     context_tokens: int | None = None
     context_length: int | None = None
     parent: SessionId | None = None
+    sandbox: bool = False
+    network: bool = False
+    undos: list[UndoView] = []
     budget: Budget | None = None
     usage: Usage = Usage()
     """Of all finished steps."""

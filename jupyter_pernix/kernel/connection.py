@@ -179,6 +179,7 @@ class Connection:
         if message is None:
             return
         if message.type in ("status", "execute_input"):
+            self._iopub.expect_quiet()
             self._notice(message)
         elif self._is_aside(message):
             message.parent_id = self._cell.parent_id if self._cell is not None else ""

@@ -1,6 +1,6 @@
 """``ports.TurnHost``: what a Run may do to its session."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -110,6 +110,29 @@ class Host:
     def instructions_folder(self) -> Path | None:
         return self._log.around.instructions_folder
 
+    @property
+    def permissions_folder(self) -> Path | None:
+        return self._log.around.permissions_folder
+
+    @property
+    def kept_folder(self) -> Path | None:
+        return self._log.around.kept_folder
+
+    @property
+    def home(self) -> Path:
+        return self._log.around.home
+
+    @property
+    def sandbox(self) -> bool:
+        return self._log.summary.sandbox
+
+    @property
+    def network(self) -> bool:
+        return self._log.summary.network
+
+    def sandboxed(self, command: Sequence[str], *, network: bool) -> list[str]:
+        raise ToolFailed("Not run: the sandbox does not work here.")
+
     async def append(self, *events: Event) -> list[Stored]:
         if self.detached:
             seq, now = self._log.summary.last_seq, datetime.now(UTC)
@@ -134,14 +157,31 @@ class Host:
 
     # ---- waiting --------------------------------------------------------------------------------------------------------
 
-    async def ask(self, *, call_id: str, question: str, detail: str, choices: list[ApprovalChoice]) -> ApprovalAnswer:
+    async def ask(
+        self,
+        *,
+        call_id: str,
+        question: str,
+        detail: str,
+        choices: list[ApprovalChoice],
+        why: str = "",
+        rules: Sequence[str] = (),
+        effects: Sequence[str] = (),
+    ) -> ApprovalAnswer:
         answer = None
         if self.turn.reopened:
             answer = await self._waiting(lambda: self._parts.questions.ask_again(call_id))
         if answer is None:
             answer = await self._waiting(
                 lambda: self._parts.questions.ask(
-                    self.turn_id, call_id=call_id, question=question, detail=detail, choices=choices
+                    self.turn_id,
+                    call_id=call_id,
+                    question=question,
+                    detail=detail,
+                    choices=choices,
+                    why=why,
+                    rules=rules,
+                    effects=effects,
                 )
             )
         await self._parts.pauses.show(self.turn_id)

@@ -4,7 +4,9 @@ A question outlives the server that asked it: when that ends, its turn goes on w
 answer under the same id.
 """
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 
 import anyio
 
@@ -13,6 +15,8 @@ from ..events import ApprovalRequested, ApprovalResolved
 from ..ids import ApprovalId, CallId, TurnId, new_approval_id
 from ..records import ApprovalAnswer, ApprovalChoice, ApprovalView
 from .session_log import SessionLog
+
+EXPIRED = "Nobody answered in time; this was not allowed. Go on without it, or finish and say what is missing."
 
 
 class Question:
@@ -38,9 +42,18 @@ class Questions:
         self._go_on = go_on
 
     async def ask(
-        self, turn_id: TurnId, *, call_id: str, question: str, detail: str, choices: list[ApprovalChoice]
+        self,
+        turn_id: TurnId,
+        *,
+        call_id: str,
+        question: str,
+        detail: str,
+        choices: list[ApprovalChoice],
+        why: str = "",
+        rules: Sequence[str] = (),
+        effects: Sequence[str] = (),
     ) -> ApprovalAnswer:
-        """Store the question and wait for its answer, which ``answer`` stores."""
+        """Store the question and wait for its answer, which ``answer`` stores, or for its expiry."""
         event = ApprovalRequested(
             session_id=self.log.session_id,
             turn_id=turn_id,
@@ -49,6 +62,10 @@ class Questions:
             question=question,
             detail=detail,
             choices=choices,
+            why=why,
+            rules=list(rules),
+            effects=list(effects),
+            expires_at=self._expiry(),
         )
         # Known before it is stored: whoever sees it on the stream may answer at once.
         waiting = self._open[event.approval_id] = Question(self, event, carried=True)
@@ -66,7 +83,8 @@ class Questions:
         if call is None or call.approval is None:
             return None
         if call.approval.choice is not None:
-            return ApprovalAnswer(choice=call.approval.choice, text=call.approval.text)
+            approval = call.approval
+            return ApprovalAnswer(choice=call.approval.choice, text=approval.text, rules=approval.granted)
         waiting = self._open.get(call.approval.approval_id)
         if waiting is None:
             waiting = self.restore(call.approval)
@@ -83,13 +101,20 @@ class Questions:
             question=approval.question,
             detail=approval.detail,
             choices=approval.choices,
+            why=approval.why,
+            rules=approval.rules,
+            effects=approval.effects,
+            expires_at=approval.expires_at,
         )
         question = self._open[event.approval_id] = Question(self, event, carried=False)
         return question
 
     async def _wait(self, waiting: Question) -> ApprovalAnswer:
         try:
-            await waiting.answered.wait()
+            with anyio.move_on_after(self._left(waiting.event)):
+                await waiting.answered.wait()
+            while not waiting.answered.is_set():
+                await self._expire(waiting)
         except BaseException:
             known = self._open.pop(waiting.event.approval_id, None) is not None
             if known and not self.log.stays_waiting:
@@ -97,6 +122,25 @@ class Questions:
             raise
         assert waiting.answer is not None
         return waiting.answer
+
+    def _expiry(self) -> datetime | None:
+        seconds = self.log.around.settings.permissions.expires
+        return datetime.now(UTC) + timedelta(seconds=seconds) if seconds else None
+
+    @staticmethod
+    def _left(event: ApprovalRequested) -> float | None:
+        """Seconds until the question expires; ``None``: it never does."""
+        if event.expires_at is None:
+            return None
+        return max(0.0, (event.expires_at - datetime.now(UTC)).total_seconds())
+
+    async def _expire(self, waiting: Question) -> None:
+        """Nobody has answered in time: declined by the host, unless an answer is on its way."""
+        if waiting.taken:
+            await waiting.answered.wait()
+            return
+        with contextlib.suppress(Conflict):
+            await self.answer(waiting, ApprovalAnswer(choice="reject_once", text=EXPIRED), by="host")
 
     async def _close(self, event: ApprovalRequested) -> None:
         """Nobody waits for the answer any more."""
@@ -114,6 +158,11 @@ class Questions:
         event = question.event
         if answer.choice not in event.choices:
             raise InvalidInput("$.choice", f"{answer.choice!r} was not offered; choices: {', '.join(event.choices)}")
+        foreign = sorted(set(answer.rules or ()) - set(event.rules))
+        if foreign:
+            raise InvalidInput(
+                "$.rules", f"{foreign[0]!r} was not offered; offered: {', '.join(event.rules) or 'nothing'}"
+            )
         if question.taken or event.approval_id not in self._open:
             raise Conflict("the question has been answered already")
         # It stays known until its answer is stored: a turn that is stopped meanwhile closes it.
@@ -138,7 +187,14 @@ class Questions:
             choice=answer.choice,
             text=answer.text,
             by=by,
+            rules=self._granted(event, answer),
         )
+
+    @staticmethod
+    def _granted(event: ApprovalRequested, answer: ApprovalAnswer) -> list[str]:
+        if answer.choice not in ("allow_session", "allow_always"):
+            return []
+        return list(event.rules) if answer.rules is None else [rule for rule in event.rules if rule in answer.rules]
 
     def drop(self, turn_id: TurnId) -> None:
         """Nobody waits for the questions of this turn any more."""

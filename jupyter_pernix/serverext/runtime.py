@@ -171,6 +171,8 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
             title=turns.title,
             warm=None if options.carry else warm_up,
             instructions_folder=options.config_folder,
+            permissions_folder=options.config_folder / "permissions" if options.config_folder else None,
+            kept_folder=data_folder / "kept",
             write_record=records.write,
             tasks=tasks,
             notebooks=notebooks,

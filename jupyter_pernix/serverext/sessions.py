@@ -153,6 +153,8 @@ class Sessions:
             place=wanted.place,
             origin=wanted.origin,
             budget=wanted.budget,
+            sandbox=self.around.settings.sandbox.on if wanted.sandbox is None else wanted.sandbox,
+            network=self.around.settings.sandbox.network if wanted.network is None else wanted.network,
         )
         if wanted.notebook:
             await self._attach_new(session, wanted)
@@ -218,6 +220,8 @@ class Sessions:
             place="own",
             origin="api",
             budget=None,
+            sandbox=parent.sandbox,
+            network=parent.network,
             parent=parent.session_id,
         )
 
@@ -229,7 +233,7 @@ class Sessions:
         events: list[Event] = []
         if wanted.title is not None and wanted.title != summary.title:
             events.append(SessionRenamed(session_id=session_id, title=self._title(wanted.title)))
-        configured = (wanted.mode, wanted.endpoint, wanted.kernel_name, wanted.budget)
+        configured = (wanted.mode, wanted.endpoint, wanted.kernel_name, wanted.budget, wanted.sandbox, wanted.network)
         if any(value is not None for value in configured):
             events.append(
                 SessionConfigured(
@@ -238,6 +242,8 @@ class Sessions:
                     endpoint=wanted.endpoint,
                     kernel_name=wanted.kernel_name,
                     budget=wanted.budget,
+                    sandbox=wanted.sandbox,
+                    network=wanted.network,
                 )
             )
         if wanted.archived is not None and wanted.archived is not summary.archived:

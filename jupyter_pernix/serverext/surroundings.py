@@ -69,6 +69,11 @@ class Surroundings:
     clock: Clock = field(default_factory=SystemClock)
     instructions_folder: Path | None = None
     """The user's own folder of instructions to the agent."""
+    permissions_folder: Path | None = None
+    """Where the user's saved rules are."""
+    kept_folder: Path | None = None
+    """Where copies of files are kept before their first change."""
+    home: Path = field(default_factory=lambda: Path.home().resolve())
     notebooks: "NotebookHub | None" = None
     """The notebooks of the server; ``None``: it has none."""
     executions: InCellExecutions = field(default_factory=InCellExecutions)

@@ -57,6 +57,9 @@ ALLOWED: dict[str, Allowed] = {
     "scout": Allowed("only off", lambda own, other: own <= other),
     "titles": Allowed("only off", lambda own, other: own <= other),
     "compaction.*": Allowed("yes"),
+    "sandbox.on": Allowed("only on", lambda own, other: own >= other),
+    "sandbox.network": Allowed("only off", lambda own, other: own <= other),
+    "audit": Allowed("only on", lambda own, other: own >= other),
 }
 """Pattern of dotted keys → what it may do. ``tests/test_config_project.py`` compares it with all keys."""
 
@@ -64,6 +67,8 @@ _WHY: dict[str, str] = {
     "endpoints.*": "it could send what you work on, and your keys, elsewhere",
     "roles.*": "it could change what is sent to your endpoints, and what that costs",
     "retry.*": "it could load your endpoints",
+    "sandbox.*": "it could widen what code in the sandbox reaches",
+    "permissions.*": "it could change what you are asked about",
     "data_dir": "it could put your sessions where others read them",
     "model_folders": "it could offer model files of its own",
     "discover": "it could look around on your machine",

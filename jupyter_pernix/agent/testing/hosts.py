@@ -104,7 +104,15 @@ class MemoryHost:
         is_worker: bool = False,
         instructions_folder: Path | None = None,
         notebooks: MemoryNotebooks | None = None,
+        permissions_folder: Path | None = None,
+        kept_folder: Path | None = None,
+        home: Path | None = None,
     ) -> None:
+        self.permissions_folder = permissions_folder
+        self.kept_folder = kept_folder
+        self.home = (home or space.parent).resolve()
+        self.sandbox = False
+        self.network = False
         self.notebooks = notebooks or MemoryNotebooks()
         self.space = space.resolve()
         self.is_worker = is_worker
@@ -172,7 +180,20 @@ class MemoryHost:
             await self.append(moved)
             self.state = after
 
-    async def ask(self, *, call_id: str, question: str, detail: str, choices: list[ApprovalChoice]) -> ApprovalAnswer:
+    def sandboxed(self, command: Sequence[str], *, network: bool) -> list[str]:
+        raise ToolFailed("Not run: there is no sandbox here.")
+
+    async def ask(
+        self,
+        *,
+        call_id: str,
+        question: str,
+        detail: str,
+        choices: list[ApprovalChoice],
+        why: str = "",
+        rules: Sequence[str] = (),
+        effects: Sequence[str] = (),
+    ) -> ApprovalAnswer:
         open_ = [one for one in SessionFold.of(self.session_id, self.log).open_approvals() if one.call_id == call_id]
         approval_id = open_[0].approval_id if open_ else new_approval_id()
         ids: dict[str, Any] = {
@@ -183,7 +204,17 @@ class MemoryHost:
         }
         if not open_:
             with anyio.CancelScope(shield=True):
-                await self.append(ApprovalRequested(**ids, question=question, detail=detail, choices=choices))
+                await self.append(
+                    ApprovalRequested(
+                        **ids,
+                        question=question,
+                        detail=detail,
+                        choices=choices,
+                        why=why,
+                        rules=list(rules),
+                        effects=list(effects),
+                    )
+                )
                 await self.move("approval_requested")
         try:
             await anyio.lowlevel.checkpoint()
@@ -193,7 +224,11 @@ class MemoryHost:
                 await self.append(ApprovalResolved(**ids, choice="reject_once", text="", by="host"))
             raise
         with anyio.CancelScope(shield=True):
-            await self.append(ApprovalResolved(**ids, choice=answer.choice, text=answer.text, by="script"))
+            remembered = answer.choice in ("allow_session", "allow_always")
+            granted = [rule for rule in rules if answer.rules is None or rule in answer.rules] if remembered else []
+            await self.append(
+                ApprovalResolved(**ids, choice=answer.choice, text=answer.text, by="script", rules=granted)
+            )
             await self.move("approval_resolved")
         return answer
 

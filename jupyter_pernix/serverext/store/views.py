@@ -54,6 +54,8 @@ def summary_after(summary: SessionSummary | None, stored: Stored) -> SessionSumm
             updated_at=stored.recorded_at,
             last_seq=stored.seq,
             parent=event.parent,
+            sandbox=event.sandbox,
+            network=event.network,
         )
     if summary is None:
         return None
@@ -65,7 +67,13 @@ def _changes(summary: SessionSummary, event: Event | Unknown) -> dict[str, objec
         case SessionRenamed():
             return {"title": event.title, "record_path": event.record_path or summary.record_path}
         case SessionConfigured():
-            given = {"mode": event.mode, "endpoint": event.endpoint, "kernel_name": event.kernel_name}
+            given: dict[str, object] = {
+                "mode": event.mode,
+                "endpoint": event.endpoint,
+                "kernel_name": event.kernel_name,
+                "sandbox": event.sandbox,
+                "network": event.network,
+            }
             return {key: value for key, value in given.items() if value is not None}
         case SessionStateChanged():
             return {"state": event.after}

@@ -141,6 +141,8 @@ export interface SessionCreate {
   place?: Place;
   budget?: Budget | null;
   notebook?: string;
+  sandbox?: boolean | null;
+  network?: boolean | null;
 }
 
 /** What is given changes; what is absent stays. */
@@ -151,6 +153,8 @@ export interface SessionPatch {
   endpoint?: string | null;
   kernel_name?: string | null;
   budget?: Budget | null;
+  sandbox?: boolean | null;
+  network?: boolean | null;
 }
 
 /** `can_ask` false: nobody can answer a question during this turn; what would be asked is refused instead. `budget`: instead of the one in the settings. */
@@ -176,10 +180,36 @@ export interface TurnAccepted {
 
 export type ApprovalChoice = 'allow_once' | 'allow_session' | 'allow_always' | 'reject_once' | 'reject_always';
 
-/** `text` with a rejection tells the agent what to do instead. */
+/** `text` with a rejection tells the agent what to do instead. `rules`: which of the offered rules to remember, with `allow_session` and `allow_always`; `None`: all. */
 export interface ApprovalAnswer {
   choice: ApprovalChoice;
   text?: string;
+  rules?: string[] | null;
+}
+
+/** Put files back to what they were before. `turn_id` `None`: before the session's first change, else before that turn. `paths` (relative to the space) empty: all that was changed. */
+export interface FilesUndo {
+  turn_id?: string | null;
+  paths?: string[];
+}
+
+/** What became of one file. `reason` "": it was put back. */
+export interface FileUndone {
+  path: string;
+  reason: string;
+}
+
+/** A file that the session has changed, all its changes together. `before`: sha256 digest of what it was before the first one, `None`: it did not exist; `after`: of what the last one left; `now`: of what is there. `undone`: it was put back and not changed since. */
+export interface ChangedFile {
+  path: string;
+  before: string | null;
+  after: string | null;
+  now: string | null;
+  turns: string[];
+  added_lines: number;
+  removed_lines: number;
+  undone: boolean;
+  diff: string;
 }
 
 export type EndpointKind = 'openai' | 'ollama' | 'vllm' | 'sglang' | 'llama.cpp' | 'lmstudio' | 'local' | 'tour';
@@ -299,6 +329,8 @@ export interface SessionSummary {
   open_approvals: number;
   turns: number;
   parent: string | null;
+  sandbox: boolean;
+  network: boolean;
   notebook: string;
 }
 
@@ -422,10 +454,38 @@ export interface ApprovalView {
   detail: string;
   choices: ApprovalChoice[];
   requested_at: string;
+  why: string;
+  rules: string[];
+  effects: string[];
+  expires_at: string | null;
   resolved_at: string | null;
   choice: ApprovalChoice | null;
   text: string;
   by: string;
+  granted: string[];
+}
+
+export type HookPhase = 'PreToolUse' | 'PostToolUse';
+
+export type HookDecision = 'allow' | 'deny' | 'failed';
+
+/** What a hook said of a call. */
+export interface HookView {
+  phase: HookPhase;
+  command: string;
+  decision: HookDecision;
+  reason: string;
+  duration: number;
+}
+
+/** Files that were put back by the user. `done`: paths; `refused`: path → why not. */
+export interface UndoView {
+  undo_id: string;
+  turn_id: string | null;
+  by: string;
+  requested_at: string;
+  done: string[];
+  refused: { [key: string]: string };
 }
 
 /** A line that running code asked for. `by` "": it waits. `text` `None`: not given, or a password. */
@@ -486,6 +546,8 @@ export type CallStatus = 'pending' | 'in_progress' | 'completed' | 'failed' | 'c
 
 export type Verdict = 'allow' | 'ask' | 'refuse';
 
+export type Ruling = 'auto' | 'ask' | 'ask_always' | 'denied';
+
 export const TERMINAL_CODES = ['answered', 'cancelled', 'interrupted', 'stuck', 'budget_rounds', 'budget_tokens', 'budget_time', 'budget_cost', 'budget_lines', 'no_model', 'model_failed', 'context_overflow', 'internal_error'] as const;
 export type TerminalCode = (typeof TERMINAL_CODES)[number];
 
@@ -511,10 +573,15 @@ export interface CallView {
   started_at: string | null;
   verdict: Verdict | null;
   rule: string;
+  ruling: Ruling | null;
+  why: string;
+  effects: string[];
   approval: ApprovalView | null;
+  hooks: HookView[];
   execution: ExecutionView | null;
   earlier: ExecutionView[];
   files: FileChange[];
+  restored: string[];
   result: string;
   side_file: string;
   duration: number | null;
@@ -626,6 +693,9 @@ export interface SessionView {
   context_tokens: number | null;
   context_length: number | null;
   parent: string | null;
+  sandbox: boolean;
+  network: boolean;
+  undos: UndoView[];
   budget: Budget | null;
   usage: Usage;
   cost: number | null;
@@ -634,6 +704,8 @@ export interface SessionView {
   turns: TurnView[];
   widgets: { [key: string]: JSONObject };
 }
+
+export type KeptHow = 'git' | 'copies';
 
 /** A session exists and is idle. `record_path` is where its run notebook will be, relative to the server root. */
 export interface SessionCreated {
@@ -648,6 +720,8 @@ export interface SessionCreated {
   origin: Origin;
   budget: Budget | null;
   parent: string | null;
+  sandbox: boolean;
+  network: boolean;
   session_id: string;
 }
 
@@ -667,6 +741,8 @@ export interface SessionConfigured {
   endpoint: string | null;
   kernel_name: string | null;
   budget: Budget | null;
+  sandbox: boolean | null;
+  network: boolean | null;
   session_id: string;
 }
 
@@ -902,7 +978,7 @@ export interface ToolCallFinished {
   session_id: string;
 }
 
-/** What the host decided about a call before any effect. `targets`: canonical paths, a command line, a kernel. */
+/** What the host decided about a call before any effect. `targets`: canonical paths, a command line, a kernel. `effects`: what it is seen to do, in words. */
 export interface PolicyDecided {
   type: 'policy.decided';
   turn_id: string;
@@ -912,6 +988,9 @@ export interface PolicyDecided {
   rule: string;
   mode: Mode;
   targets: string[];
+  ruling: Ruling | null;
+  why: string;
+  effects: string[];
   session_id: string;
 }
 
@@ -923,10 +1002,14 @@ export interface ApprovalRequested {
   question: string;
   detail: string;
   choices: ApprovalChoice[];
+  why: string;
+  rules: string[];
+  effects: string[];
+  expires_at: string | null;
   session_id: string;
 }
 
-/** `by` says who answered: a face of the product, or `host` when the turn ended first. */
+/** `by` says who answered: a face of the product, or `host` when the turn ended first or the question expired. `rules`: what is remembered with it. */
 export interface ApprovalResolved {
   type: 'approval.resolved';
   turn_id: string;
@@ -935,6 +1018,7 @@ export interface ApprovalResolved {
   choice: ApprovalChoice;
   text: string;
   by: string;
+  rules: string[];
   session_id: string;
 }
 
@@ -1073,6 +1157,59 @@ export interface FileChanged {
   session_id: string;
 }
 
+/** What the space held before the turn changes anything is kept. `where`: the commit, or the digest of what was copied; `path`: the one file it is about, "" for the whole space. */
+export interface FilesKept {
+  type: 'files.kept';
+  turn_id: string;
+  how: KeptHow;
+  where: string;
+  path: string;
+  session_id: string;
+}
+
+/** The user wants files put back; `paths` are relative to the space. */
+export interface FilesUndoRequested {
+  type: 'files.undo_requested';
+  undo_id: string;
+  turn_id: string | null;
+  paths: string[];
+  by: string;
+  session_id: string;
+}
+
+/** A file was put back. `before` / `after`: digests of what it was and is now, `None`: no such file. `call_ids`: whose changes are gone with it. */
+export interface FileRestored {
+  type: 'file.restored';
+  undo_id: string;
+  path: string;
+  before: string | null;
+  after: string | null;
+  call_ids: string[];
+  session_id: string;
+}
+
+export interface FileRestoreRefused {
+  type: 'file.restore_refused';
+  undo_id: string;
+  path: string;
+  reason: string;
+  session_id: string;
+}
+
+/** A hook was run about a call. `exit_code` `None`: it could not be started, or was ended at its deadline. */
+export interface HookEnded {
+  type: 'hook.ended';
+  turn_id: string;
+  call_id: string;
+  phase: HookPhase;
+  command: string;
+  decision: HookDecision;
+  reason: string;
+  exit_code: number | null;
+  duration: number;
+  session_id: string;
+}
+
 /** A call was handed to a session of its own. */
 export interface WorkerSpawned {
   type: 'worker.spawned';
@@ -1147,6 +1284,11 @@ export type Event =
   | CellChangeRefused
   | CellChangeResolved
   | FileChanged
+  | FilesKept
+  | FilesUndoRequested
+  | FileRestored
+  | FileRestoreRefused
+  | HookEnded
   | WorkerSpawned
   | WorkerReported
   | ProblemNoticed;
@@ -1193,6 +1335,11 @@ export const EVENT_TYPES = [
   'cell.change_refused',
   'cell.change_resolved',
   'file.changed',
+  'files.kept',
+  'files.undo_requested',
+  'file.restored',
+  'file.restore_refused',
+  'hook.ended',
   'worker.spawned',
   'worker.reported',
   'problem.noticed'

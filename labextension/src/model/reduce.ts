@@ -18,6 +18,7 @@ import { applyExecution, executionsOf } from './fold/executions';
 import { callsOf, inCall, lastBegun, notice, withItem } from './fold/places';
 import { applyStep, compacted } from './fold/steps';
 import { applyTurn } from './fold/turns';
+import { applyUndo } from './fold/undos';
 
 export { applyOutput, executionsOf } from './fold/executions';
 
@@ -48,6 +49,9 @@ export function emptyView(sessionId: string): SessionView {
     context_tokens: null,
     context_length: null,
     parent: null,
+    sandbox: false,
+    network: false,
+    undos: [],
     budget: null,
     usage: { prompt_tokens: null, completion_tokens: null, cached_tokens: null },
     cost: null,
@@ -86,6 +90,8 @@ function applyEvent(view: SessionView, event: Stored): SessionView {
         record_path: event.record_path,
         budget: event.budget,
         parent: event.parent,
+        sandbox: event.sandbox,
+        network: event.network,
         created_at: event.recorded_at,
         state_since: event.recorded_at,
         state: 'idle_ready'
@@ -98,7 +104,9 @@ function applyEvent(view: SessionView, event: Stored): SessionView {
         mode: event.mode ?? view.mode,
         endpoint: event.endpoint ?? view.endpoint,
         kernel_name: event.kernel_name ?? view.kernel_name,
-        budget: event.budget ?? view.budget
+        budget: event.budget ?? view.budget,
+        sandbox: event.sandbox ?? view.sandbox,
+        network: event.network ?? view.network
       };
     case 'session.state_changed':
       return { ...view, state: event.after, state_since: event.recorded_at, waiting: null };
@@ -137,11 +145,18 @@ function applyEvent(view: SessionView, event: Stored): SessionView {
     case 'tool_call.finished':
     case 'policy.decided':
     case 'file.changed':
+    case 'hook.ended':
     case 'approval.requested':
     case 'approval.resolved':
     case 'worker.spawned':
     case 'worker.reported':
       return inCall(view, event.call_id, call => applyCall(call, event));
+    case 'files.kept':
+      return view;
+    case 'files.undo_requested':
+    case 'file.restored':
+    case 'file.restore_refused':
+      return applyUndo(view, event);
     case 'problem.noticed':
       return event.turn_id === null
         ? view

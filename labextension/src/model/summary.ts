@@ -19,6 +19,8 @@ function created(event: Extract<AnyStored, { type: 'session.created' }>): Sessio
     open_approvals: 0,
     turns: 0,
     parent: event.parent,
+    sandbox: event.sandbox,
+    network: event.network,
     notebook: ''
   };
 }
@@ -40,7 +42,9 @@ export function summarize(summary: SessionSummary, event: AnyStored): SessionSum
         ...next,
         mode: event.mode ?? next.mode,
         endpoint: event.endpoint ?? next.endpoint,
-        kernel_name: event.kernel_name ?? next.kernel_name
+        kernel_name: event.kernel_name ?? next.kernel_name,
+        sandbox: event.sandbox ?? next.sandbox,
+        network: event.network ?? next.network
       };
     case 'session.state_changed':
       return { ...next, state: event.after };

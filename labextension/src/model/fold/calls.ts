@@ -17,10 +17,15 @@ export function newCall(event: Extract<Stored, { type: 'tool_call.requested' }>)
     started_at: null,
     verdict: null,
     rule: '',
+    ruling: null,
+    why: '',
+    effects: [],
     approval: null,
+    hooks: [],
     execution: null,
     earlier: [],
     files: [],
+    restored: [],
     result: '',
     side_file: '',
     duration: null,
@@ -38,6 +43,7 @@ export type CallEvent = Extract<
       | 'tool_call.finished'
       | 'policy.decided'
       | 'file.changed'
+      | 'hook.ended'
       | 'approval.requested'
       | 'approval.resolved'
       | 'worker.spawned'
@@ -59,7 +65,14 @@ export function applyCall(call: CallView, event: CallEvent): CallView {
         pictures: event.pictures
       };
     case 'policy.decided':
-      return { ...call, verdict: event.verdict, rule: event.rule };
+      return {
+        ...call,
+        verdict: event.verdict,
+        rule: event.rule,
+        ruling: event.ruling,
+        why: event.why,
+        effects: event.effects
+      };
     case 'file.changed':
       return { ...call, files: [...call.files, event.change] };
     case 'approval.requested':
@@ -74,10 +87,15 @@ export function applyCall(call: CallView, event: CallEvent): CallView {
           detail: event.detail,
           choices: event.choices,
           requested_at: event.recorded_at,
+          why: event.why,
+          rules: event.rules,
+          effects: event.effects,
+          expires_at: event.expires_at,
           resolved_at: null,
           choice: null,
           text: '',
-          by: ''
+          by: '',
+          granted: []
         }
       };
     case 'approval.resolved':
@@ -89,10 +107,25 @@ export function applyCall(call: CallView, event: CallEvent): CallView {
               choice: event.choice,
               text: event.text,
               by: event.by,
+              granted: event.rules,
               resolved_at: event.recorded_at
             }
           }
         : call;
+    case 'hook.ended':
+      return {
+        ...call,
+        hooks: [
+          ...call.hooks,
+          {
+            phase: event.phase,
+            command: event.command,
+            decision: event.decision,
+            reason: event.reason,
+            duration: event.duration
+          }
+        ]
+      };
     case 'worker.spawned':
       return {
         ...call,
