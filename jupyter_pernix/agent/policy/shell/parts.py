@@ -8,15 +8,27 @@ from ..judgement import Effect, Ruling
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a word. ``text``: the value of ``text``, the name of ``variable``, what follows the ``~`` of ``tilde``, and of ``unknown``
+    why it cannot be known. ``quoted``: neither split nor matched against file names. ``inner``: what would be run for an ``unknown``."""
+
+    kind: Literal["text", "variable", "tilde", "unknown"]
+    text: str
+    quoted: bool = False
+    inner: "tuple[Node, ...]" = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Word:
     """One word after quotes and escapes. ``text``: its value, ``None`` if that cannot be known before it runs (a substitution, a
     variable that is not known). A glob stays as it is written, with ``glob`` true. ``raw``: as it stands in the line. ``plain``: nothing
-    in it was quoted, escaped or expanded."""
+    in it was quoted, escaped or expanded. ``pieces``: what it was made of, where a reader read it."""
 
     text: str | None
     raw: str
     glob: bool = False
     plain: bool = True
+    pieces: tuple[Piece, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
