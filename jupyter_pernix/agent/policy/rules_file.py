@@ -188,13 +188,14 @@ class _File:
             now = self._signature()
             if self._kept is not None and self._kept[0] == now:
                 return self._kept[1:]
+            saved, reason = Saved(), ""
             try:
-                found = self._load(), ""
+                saved = self._load()
             except _Broken as exc:
-                found = Saved(), str(exc)
+                reason = str(exc)
             settled = bool(now) and time.time_ns() - max(now[-2:]) > _SETTLED_NS
-            self._kept = (now, *found) if settled and now == self._signature() else None
-            return found
+            self._kept = (now, saved, reason) if settled and now == self._signature() else None
+            return saved, reason
 
     def _signature(self) -> Signature:
         """Differs when the file, or who may write to it, has changed; empty if it is not there."""
