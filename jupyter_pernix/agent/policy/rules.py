@@ -5,12 +5,13 @@ A rule never makes a call harmless: it stands for a person's yes to an ``ask``. 
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from .judgement import Judgement
-from .paths import inside
+from .paths import canonical, inside
 from .rule_forms import normal, valid_deny, valid_rule
 
-__all__ = ["RuleSet", "covered", "offer", "valid_deny", "valid_rule"]
+__all__ = ["RuleSet", "covered", "offer", "paths_denied", "tool_denied", "valid_deny", "valid_rule"]
 
 
 @dataclass(frozen=True)
@@ -51,3 +52,30 @@ def offer(judgement: Judgement, judge_again: Callable[[], Judgement], *, home: s
     if judgement.ruling != "ask" or not covered(judgement, rules, home=home):
         return ()
     return rules if covered(judge_again(), rules, home=home) else ()
+
+
+def tool_denied(name: str, deny: Iterable[str]) -> str:
+    """The deny rule that forbids every call of the tool ``name``, "" if none does: ``tool:NAME``, or ``CONNECTOR.*`` for a connector's."""
+    for rule in deny:
+        given = rule.removeprefix("tool:")
+        if (given == name and rule != given) or (given.endswith(".*") and name.startswith(given[:-1])):
+            return rule
+    return ""
+
+
+def paths_denied(judgement: Judgement, deny: Iterable[str], *, root: str, home: str = "") -> str:
+    """The deny rule about paths that forbids what ``judgement`` is known to read or write, "" if none does. ``write:`` and ``read:``
+    take a path as the user wrote it: absolute, from ``~``, or in the space at ``root``; what is below it is meant as well."""
+    for rule in deny:
+        kind, colon, path = rule.partition(":")
+        touched = {"write": judgement.writes, "read": judgement.reads}.get(kind, (*judgement.reads, *judgement.writes))
+        if colon and kind in ("read", "write", "dir", "file"):
+            meant = canonical(_from_home(path.strip(), home), folder=root)
+            if any(inside(one, meant) for one in touched):
+                return rule
+    return ""
+
+
+def _from_home(path: str, home: str) -> str:
+    mine = home or str(Path.home())
+    return mine + path[1:] if path == "~" or path.startswith("~/") else path

@@ -1,9 +1,11 @@
 """Which rules there can be, and when they cover what a judge found."""
 
+from pathlib import Path
+
 import pytest
 
 from jupyter_pernix.agent.policy.judgement import Judgement
-from jupyter_pernix.agent.policy.rules import RuleSet, covered, offer, valid_deny, valid_rule
+from jupyter_pernix.agent.policy.rules import RuleSet, covered, offer, paths_denied, tool_denied, valid_deny, valid_rule
 
 HOME = "/home/u"
 
@@ -230,3 +232,38 @@ def test_rules_are_offered_only_if_they_cover_the_same_call():
 )
 def test_what_can_be_no_rule_is_not_offered(judgement: Judgement):
     assert offer(judgement, lambda: judgement, home=HOME) == ()
+
+
+@pytest.mark.parametrize(
+    ("rule", "tool", "yes"),
+    [
+        ("notes.*", "notes.add_note", True),
+        ("tool:notes.*", "notes.add_note", True),
+        ("notes.*", "notes2.add_note", False),
+        ("notes.*", "notes", False),
+        ("tool:run_code", "run_code", True),
+        ("tool:run_code", "run_code2", False),
+        ("run_code", "run_code", False),
+    ],
+)
+def test_a_tool_or_all_of_a_connector_can_be_denied(rule: str, tool: str, yes: bool):
+    assert tool_denied(tool, ("make", rule)) == (rule if yes else "")
+
+
+def test_paths_can_be_denied_for_reading_or_writing(tmp_path: Path):
+    root = tmp_path / "space"
+    (root / "data").mkdir(parents=True)
+    (root / "link").symlink_to(root / "data")
+    read = Judgement(ruling="auto", why="", reads=(f"{root}/data/in.csv",))
+    written = Judgement(ruling="ask", why="", writes=(f"{root}/data/in.csv",))
+
+    def denied(judgement: Judgement, rule: str) -> bool:
+        return paths_denied(judgement, ("make", rule), root=str(root), home=str(tmp_path)) == rule
+
+    for path in ("data", "data/", "./data/in.csv", "link", f"{root}/data", "~/space", "~"):
+        assert (denied(read, f"read:{path}"), denied(written, f"read:{path}")) == (True, False)
+        assert (denied(read, f"write:{path}"), denied(written, f"write:{path}")) == (False, True)
+    assert denied(read, "dir:data")
+    assert denied(written, "dir:data")
+    for path in ("dat", "data2", "~/other", "/data"):
+        assert not denied(written, f"write:{path}")
