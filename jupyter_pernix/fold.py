@@ -159,8 +159,6 @@ class SessionFold:
                 self._compacted(event)
             case FilesUndoRequested() | FileRestored() | FileRestoreRefused():
                 self._undo(stored, event)
-            case FilesKept():
-                pass
             case _:
                 turn = self._turns.get(event.turn_id)
                 if turn is not None:
@@ -243,6 +241,8 @@ class SessionFold:
             case TurnFinished():
                 turn.finished_at, turn.code = stored.recorded_at, event.code
                 turn.detail, turn.usage, turn.cost = event.detail, event.usage, event.cost
+            case FilesKept():
+                turn.kept = turn.kept or event.how
             case PlanUpdated():
                 turn.plan = event.plan
             case InstructionsRead():

@@ -843,6 +843,8 @@ class TurnView(View):
     mentions: list[Mention] = []
     context: list[ContextItem] = []
     """What the model was told beside the message."""
+    kept: KeptHow | None = None
+    """How the files are kept as they were before this turn changed any."""
     items: list[Item] = []
     steps: list[StepView] = []
 

@@ -10,6 +10,7 @@ from support.story import CODE, EDIT, FIRST, PART, SESSION, START, SUMMARY, TURN
 from jupyter_pernix.events import (
     EVENT_TYPES,
     Event,
+    FilesUndoRequested,
     SessionArchived,
     SessionAttached,
     SessionConfigured,
@@ -165,6 +166,7 @@ STANDALONE = {
     SessionAttached,
     SessionDetached,
     TurnSubmitted,
+    FilesUndoRequested,
 }
 
 

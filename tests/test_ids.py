@@ -15,6 +15,7 @@ MAKERS: list[tuple[Callable[[], str], str]] = [
     (ids.new_execution_id, "exe"),
     (ids.new_input_id, "inp"),
     (ids.new_change_id, "chg"),
+    (ids.new_undo_id, "und"),
 ]
 
 

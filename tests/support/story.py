@@ -16,6 +16,11 @@ from jupyter_pernix.events import (
     ExecutionOutput,
     ExecutionStarted,
     FileChanged,
+    FileRestored,
+    FileRestoreRefused,
+    FilesKept,
+    FilesUndoRequested,
+    HookEnded,
     InputAnswered,
     InputRequested,
     InstructionsRead,
@@ -51,7 +56,7 @@ from jupyter_pernix.events import (
     WorkerReported,
     WorkerSpawned,
 )
-from jupyter_pernix.ids import ApprovalId, CallId, ChangeId, ExecutionId, InputId, SessionId, StepId, TurnId
+from jupyter_pernix.ids import ApprovalId, CallId, ChangeId, ExecutionId, InputId, SessionId, StepId, TurnId, UndoId
 from jupyter_pernix.records import (
     Budget,
     CellChange,
@@ -76,6 +81,7 @@ CELL, CELL_RUN = CallId("cal_0004"), CallId("cal_0005")
 WORKER = SessionId("ses_0002")
 EXECUTION, CELL_EXECUTION = ExecutionId("exe_0001"), ExecutionId("exe_0002")
 INPUT = InputId("inp_0001")
+UNDO = UndoId("und_0001")
 MADE, REFUSED = ChangeId("chg_0001"), ChangeId("chg_0002")
 NOTEBOOK = "csv_import/look.ipynb"
 APPROVAL = ApprovalId("apr_0001")
@@ -199,6 +205,17 @@ def code_call() -> list[Event]:
             mode="edit",
             targets=["python3"],
         ),
+        HookEnded(
+            session_id=SESSION,
+            turn_id=TURN,
+            call_id=CODE,
+            phase="PreToolUse",
+            command="check.sh",
+            decision="allow",
+            reason="",
+            exit_code=0,
+            duration=0.1,
+        ),
         ApprovalRequested(
             session_id=SESSION,
             turn_id=TURN,
@@ -277,6 +294,7 @@ def edit_call() -> list[Event]:
             title="Edit lines.py",
             arguments={"path": "lines.py", "old_text": "a", "new_text": "b"},
         ),
+        FilesKept(session_id=SESSION, turn_id=TURN, how="git", where="f00d"),
         ToolCallStarted(session_id=SESSION, turn_id=TURN, call_id=EDIT),
         FileChanged(
             session_id=SESSION,
@@ -425,6 +443,20 @@ def cell_run() -> list[Event]:
             detail="What the cell did in the kernel is not undone.",
         ),
         SessionDetached(session_id=SESSION, reason="The notebook was closed."),
+        *put_back(),
+    ]
+
+
+def put_back() -> list[Event]:
+    """The user wants a file back as it was, and another one that was changed since."""
+    return [
+        FilesUndoRequested(
+            session_id=SESSION, undo_id=UNDO, turn_id=TURN, paths=["importer.py", "notes.txt"], by="panel"
+        ),
+        FileRestored(session_id=SESSION, undo_id=UNDO, path="importer.py", before="bb", after="aa", call_ids=[EDIT]),
+        FileRestoreRefused(
+            session_id=SESSION, undo_id=UNDO, path="notes.txt", reason="It was changed since by somebody else."
+        ),
     ]
 
 

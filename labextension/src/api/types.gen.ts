@@ -643,6 +643,8 @@ export interface StepView {
   finish_reason: string;
 }
 
+export type KeptHow = 'git' | 'copies';
+
 export type Item = MessageView | ThoughtView | CallView | ProblemView | NoticeView;
 
 /** `started_at` `None`: still queued; `code` `None`: not finished. */
@@ -664,6 +666,7 @@ export interface TurnView {
   plan: Plan | null;
   mentions: Mention[];
   context: ContextItem[];
+  kept: KeptHow | null;
   items: Item[];
   steps: StepView[];
 }
@@ -704,8 +707,6 @@ export interface SessionView {
   turns: TurnView[];
   widgets: { [key: string]: JSONObject };
 }
-
-export type KeptHow = 'git' | 'copies';
 
 /** A session exists and is idle. `record_path` is where its run notebook will be, relative to the server root. */
 export interface SessionCreated {

@@ -22,10 +22,15 @@ export function approvalFrom(data: unknown): ApprovalView {
     detail: text(approval.detail),
     choices: [],
     requested_at: '',
+    why: text(approval.why),
+    rules: [],
+    effects: [],
+    expires_at: null,
     resolved_at: null,
     choice: CHOICES.find(choice => choice === approval.choice) ?? null,
     text: text(approval.text),
-    by: text(approval.by)
+    by: text(approval.by),
+    granted: []
   };
 }
 

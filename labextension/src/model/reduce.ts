@@ -151,8 +151,6 @@ function applyEvent(view: SessionView, event: Stored): SessionView {
     case 'worker.spawned':
     case 'worker.reported':
       return inCall(view, event.call_id, call => applyCall(call, event));
-    case 'files.kept':
-      return view;
     case 'files.undo_requested':
     case 'file.restored':
     case 'file.restore_refused':

@@ -18,6 +18,7 @@ export type TurnEvent = Extract<
       | 'message.completed'
       | 'thought.completed'
       | 'tool_call.requested'
+      | 'files.kept'
       | 'widgets.saved';
   }
 >;
@@ -55,6 +56,8 @@ export function applyTurn(view: SessionView, event: TurnEvent): SessionView {
         : view;
     case 'turn.context_added':
       return inTurn(view, event.turn_id, turn => ({ ...turn, context: [...turn.context, event.item] }));
+    case 'files.kept':
+      return inTurn(view, event.turn_id, turn => ({ ...turn, kept: turn.kept ?? event.how }));
     case 'message.completed':
       return withItem(view, event.turn_id, {
         type: 'message',
@@ -90,6 +93,7 @@ function newTurn(event: Extract<Stored, { type: 'turn.submitted' }>): TurnView {
     plan: null,
     mentions: event.mentions,
     context: [],
+    kept: null,
     items: [],
     steps: []
   };
