@@ -24,6 +24,8 @@ from .rule_forms import normal, valid_deny, valid_rule
 from .rules import RuleSet
 
 VERSION = 1
+FOLDER = "permissions"
+"""The name of the folder, below the user's configuration of this program."""
 EVERYWHERE = "everywhere.json"
 """The name of the file for all spaces."""
 
