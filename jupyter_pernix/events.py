@@ -484,13 +484,18 @@ class FileChanged(EventBase, frozen=True, tag="file.changed"):
 
 
 class FilesKept(EventBase, frozen=True, tag="files.kept"):
-    """What the space held before the turn changes anything is kept. ``where``: the commit, or the digest of what was copied; ``path``:
-    the one file it is about, "" for the whole space."""
+    """What the space held before the turn changes anything is kept. ``where``: the commit, or the digest of what was copied ("": there
+    was no such file); ``path``: the one file it is about, "" for the whole space. ``call_id`` with a commit: what the space held when
+    this command or cell had ended; all that differs from the state kept before it is its doing. ``mode``: permission bits of what
+    was copied. ``missing``: the folders on the way to ``path`` that were not there either, the outermost first."""
 
     turn_id: TurnId
     how: KeptHow
     where: str
     path: str = ""
+    call_id: CallId | None = None
+    mode: int | None = None
+    missing: list[str] = []
 
 
 class FilesUndoRequested(EventBase, frozen=True, tag="files.undo_requested"):

@@ -34,9 +34,9 @@ CellOp = Literal["insert", "edit", "delete", "move"]
 NotebookOwner = Literal["page", "ydoc", "file"]
 """Who holds an open notebook and changes it for us: a browser page, the server's shared document, or nobody but the file."""
 ChangeDecision = Literal["keep", "undo"]
-ContextKind = Literal["environment", "inventory", "variable", "cell", "kernel", "notebook"]
+ContextKind = Literal["environment", "inventory", "variable", "cell", "kernel", "notebook", "files"]
 """What the host tells the model beside a message: the kernel's surroundings, its variables in short, one variable, one cell, what
-became of the kernel, what changed in the attached notebook."""
+became of the kernel, what changed in the attached notebook, which files the user has put back."""
 ExecutionStatus = Literal["ok", "error", "aborted", "cancelled", "timeout", "dead", "restarted", "not_run"]
 ModelProtocol = Literal["tools", "actions", "chat"]
 Role = Literal["primary", "background", "backup"]
@@ -322,6 +322,37 @@ class ApprovalAnswer(Record, frozen=True):
     rules: list[str] | None = None
 
 
+class PermissionChange(Record, frozen=True):
+    """A rule to be saved or forgotten: of the space that the session works in, or ``everywhere``."""
+
+    rule: str
+    deny: bool = False
+    session_id: SessionId | None = None
+    everywhere: bool = False
+
+
+class SavedRule(Record, frozen=True):
+    """A rule that the user has saved. ``everywhere``: for all spaces. ``added_at`` (ISO 8601) and ``by`` are "" where it was written by
+    hand. ``fault``: why it has no effect, "" if it has."""
+
+    rule: str
+    everywhere: bool = False
+    added_at: str = ""
+    by: str = ""
+    fault: str = ""
+
+
+class Permissions(Record, frozen=True):
+    """What may be done unasked, and what never. ``space``: the folder, "" for all. ``session``: rules for this session only. ``broken``:
+    why saved rules do not count, "" if they do."""
+
+    space: str
+    allow: list[SavedRule]
+    deny: list[SavedRule]
+    session: list[str]
+    broken: str = ""
+
+
 class FilesUndo(Record, frozen=True):
     """Put files back to what they were before. ``turn_id`` ``None``: before the session's first change, else before that turn.
     ``paths`` (relative to the space) empty: all that was changed."""
@@ -339,8 +370,9 @@ class FileUndone(Record, frozen=True):
 
 class ChangedFile(Record, frozen=True):
     """A file that the session has changed, all its changes together. ``before``: sha256 digest of what it was before the first one,
-    ``None``: it did not exist; ``after``: of what the last one left; ``now``: of what is there. ``undone``: it was put back and not
-    changed since."""
+    ``None``: it did not exist; ``after``: of what the last one left; ``now``: of what is there; of a link, "link:" and the digest of
+    where it points. ``undone``: it was put back and not changed since. ``by_commands``: a command or a cell changed it. ``diff``: from
+    before to now, or a line that says why there is none; "" unless it was asked for."""
 
     path: str
     before: str | None
@@ -350,6 +382,7 @@ class ChangedFile(Record, frozen=True):
     added_lines: int = 0
     removed_lines: int = 0
     undone: bool = False
+    by_commands: bool = False
     diff: str = ""
 
 

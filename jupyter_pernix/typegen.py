@@ -53,6 +53,7 @@ REQUESTS: tuple[type[msgspec.Struct], ...] = (
     records.InputAnswer,
     records.NotebookAttach,
     records.ChangesDecide,
+    records.PermissionChange,
     records.FilesUndo,
     records.PageState,
     records.PageAnswer,

@@ -7,13 +7,15 @@ All of it is looked up in bounded time, and a turn never waits longer, nor fails
 import logging
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import anyio
 
 from ..errors import KernelError, NotebookRefused
 from ..events import (
     ExecutionFinished,
+    FileChanged,
+    FileRestored,
     KernelRestarted,
     SessionAttached,
     SessionConfigured,
@@ -27,7 +29,7 @@ from ..events import (
 from ..ids import TurnId
 from ..ports import Executor, TurnHost
 from ..records import ContextItem, Mention, Picture
-from .describing import cell_text, counted, surroundings_text, variable_text, variables_text
+from .describing import cell_text, counted, restored_text, surroundings_text, variable_text, variables_text
 from .tools.pictures import MOST_PICTURES, pictures_of
 from .wellformed import wellformed
 
@@ -55,6 +57,8 @@ class _Told:
     attached: str = ""
     kernel_id: str = ""
     restarted: str = ""
+    restored: dict[str, None] = field(default_factory=dict[str, None])
+    """Files that the user put back and the model was not told of."""
 
     def add(self, stored: Stored) -> None:
         match stored.event:
@@ -70,6 +74,10 @@ class _Told:
                 self.restarted, self.knows_environment = stored.event.text, False
             case ExecutionFinished():
                 self.restarted = ""  # its result says so
+            case FileRestored():
+                self.restored[stored.event.path] = None
+            case FileChanged():
+                self.restored.pop(stored.event.change.path, None)
             case TurnContextAdded():
                 self._take(stored.event.item)
             case _:
@@ -83,6 +91,8 @@ class _Told:
                 self.attached = ""
             case "kernel":
                 self.restarted = ""
+            case "files":
+                self.restored.clear()
             case "variable" | "cell" | "notebook":
                 pass
 
@@ -122,6 +132,8 @@ class _Gathering:
         told, pointed = self._told, [each.name for each in self._mentions if each.kind == "variable"]
         if told.restarted:
             self._add("kernel", "", f"({told.restarted})")
+        if told.restored:
+            self._add("files", "", restored_text(list(told.restored)))
         names = [name for name in mentioned_names(self._text) if name not in pointed]
         if not told.knows_environment or told.attached or names or pointed:
             executor = await self._executor()

@@ -120,3 +120,12 @@ def _outputs(outputs: Sequence[dict[str, object]]) -> str:
 
 def _texts(outputs: Iterable[dict[str, object]]) -> Iterable[str]:
     return (output_text(output) for output in outputs)
+
+
+def restored_text(paths: list[str], *, most: int = 30) -> str:
+    """Files that the user put back since the last turn."""
+    shown = ", ".join(paths[:most]) + (f" and {len(paths) - most} more" if len(paths) > most else "")
+    return (
+        f"(The user has put back these files; your changes of them are gone: {shown}. "
+        "Do not make the same changes again unless you are asked to; read a file before you change it.)"
+    )

@@ -52,7 +52,7 @@ export interface Picture {
   data: string;
 }
 
-export type ContextKind = 'environment' | 'inventory' | 'variable' | 'cell' | 'kernel' | 'notebook';
+export type ContextKind = 'environment' | 'inventory' | 'variable' | 'cell' | 'kernel' | 'notebook' | 'files';
 
 /** Told to the model once, with the message that begins the turn. `text` is exactly what it reads. */
 export interface ContextItem {
@@ -187,6 +187,32 @@ export interface ApprovalAnswer {
   rules?: string[] | null;
 }
 
+/** A rule to be saved or forgotten: of the space that the session works in, or `everywhere`. */
+export interface PermissionChange {
+  rule: string;
+  deny?: boolean;
+  session_id?: string | null;
+  everywhere?: boolean;
+}
+
+/** A rule that the user has saved. `everywhere`: for all spaces. `added_at` (ISO 8601) and `by` are "" where it was written by hand. `fault`: why it has no effect, "" if it has. */
+export interface SavedRule {
+  rule: string;
+  everywhere: boolean;
+  added_at: string;
+  by: string;
+  fault: string;
+}
+
+/** What may be done unasked, and what never. `space`: the folder, "" for all. `session`: rules for this session only. `broken`: why saved rules do not count, "" if they do. */
+export interface Permissions {
+  space: string;
+  allow: SavedRule[];
+  deny: SavedRule[];
+  session: string[];
+  broken: string;
+}
+
 /** Put files back to what they were before. `turn_id` `None`: before the session's first change, else before that turn. `paths` (relative to the space) empty: all that was changed. */
 export interface FilesUndo {
   turn_id?: string | null;
@@ -199,7 +225,7 @@ export interface FileUndone {
   reason: string;
 }
 
-/** A file that the session has changed, all its changes together. `before`: sha256 digest of what it was before the first one, `None`: it did not exist; `after`: of what the last one left; `now`: of what is there. `undone`: it was put back and not changed since. */
+/** A file that the session has changed, all its changes together. `before`: sha256 digest of what it was before the first one, `None`: it did not exist; `after`: of what the last one left; `now`: of what is there; of a link, "link:" and the digest of where it points. `undone`: it was put back and not changed since. `by_commands`: a command or a cell changed it. `diff`: from before to now, or a line that says why there is none; "" unless it was asked for. */
 export interface ChangedFile {
   path: string;
   before: string | null;
@@ -209,6 +235,7 @@ export interface ChangedFile {
   added_lines: number;
   removed_lines: number;
   undone: boolean;
+  by_commands: boolean;
   diff: string;
 }
 
@@ -1158,13 +1185,16 @@ export interface FileChanged {
   session_id: string;
 }
 
-/** What the space held before the turn changes anything is kept. `where`: the commit, or the digest of what was copied; `path`: the one file it is about, "" for the whole space. */
+/** What the space held before the turn changes anything is kept. `where`: the commit, or the digest of what was copied ("": there was no such file); `path`: the one file it is about, "" for the whole space. `call_id` with a commit: what the space held when this command or cell had ended; all that differs from the state kept before it is its doing. `mode`: permission bits of what was copied. `missing`: the folders on the way to `path` that were not there either, the outermost first. */
 export interface FilesKept {
   type: 'files.kept';
   turn_id: string;
   how: KeptHow;
   where: string;
   path: string;
+  call_id: string | null;
+  mode: number | null;
+  missing: string[];
   session_id: string;
 }
 

@@ -188,6 +188,7 @@ export const TOLD = {
 const CONTEXTS: Record<ContextKind, string> = {
   environment: 'Environment',
   inventory: 'Variables',
+  files: 'Files',
   variable: 'Variable',
   cell: 'Cell',
   kernel: 'Kernel',
