@@ -31,6 +31,7 @@ from .notebooks.mirroring import Mirroring
 from .notebooks.pages import Pages
 from .notebooks.traces import Traces
 from .notebooks.ydoc import SharedDocuments
+from .permissions import SavedPermissions
 from .reaper import Reaper
 from .run_notebooks import RunNotebooks
 from .sessions import Sessions, resolved_root
@@ -84,6 +85,7 @@ class Runtime:
     records: RunNotebooks
     local: Local
     devices: Devices
+    permissions: SavedPermissions
 
     async def check_settings(self, *, endpoint: str | None, kernel_name: str | None) -> None:
         """:raises InvalidInput: if there is no such endpoint or kernelspec"""
@@ -178,6 +180,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
             notebooks=notebooks,
         )
         sessions = Sessions(around)
+        permissions = SavedPermissions(options.config_folder)
         late.append(sessions)
         mirroring = Mirroring(around, notebooks, sessions.cells)
         late.append(mirroring)
@@ -206,6 +209,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
                 local=local,
                 notebooks=notebooks,
                 devices=devices,
+                permissions=permissions,
                 records=records,
             )
         finally:

@@ -7,10 +7,11 @@ from tornado.web import RequestHandler
 from ..routing import Route, pattern
 from .models_routes import MODELS
 from .notebooks_routes import NOTEBOOKS
+from .permissions_routes import PERMISSIONS
 from .server_routes import SERVER
 from .sessions_routes import SESSIONS
 
-ROUTES: tuple[Route, ...] = (*SERVER, *SESSIONS, *NOTEBOOKS, *MODELS)
+ROUTES: tuple[Route, ...] = (*SERVER, *SESSIONS, *NOTEBOOKS, *MODELS, *PERMISSIONS)
 
 
 def routes() -> Iterator[tuple[str, type[RequestHandler]]]:
