@@ -27,7 +27,7 @@ _IN_WORDS: dict[Ruling, tuple[str, str]] = {
 }
 
 
-class _BadLine(Exception):
+class BadLine(Exception):
     """A line that asks for nothing that can be explained."""
 
 
@@ -101,10 +101,10 @@ def _answer_json(lines: list[str], place: Place) -> int:
     given: Iterator[Any] = ({"cmd": line} for line in lines) if lines else _read()
     for one in given:
         try:
-            if isinstance(one, _BadLine):
+            if isinstance(one, BadLine):
                 raise one
             said = explain(one, place).as_json()
-        except _BadLine as exc:
+        except BadLine as exc:
             said, code = {"error": str(exc)}, 2
         print(json.dumps(said), flush=True)
     return code
@@ -117,37 +117,37 @@ def _read() -> Iterator[Any]:
             try:
                 yield json.loads(line)
             except (ValueError, RecursionError) as exc:
-                yield _BadLine(f"the line is not JSON: {exc}")
+                yield BadLine(f"the line is not JSON: {exc}")
 
 
 def explain(asked: Any, place: Place) -> Explained:
     """What would be decided about one line of the standard input.
 
-    :raises _BadLine: if it cannot be understood
+    :raises BadLine: if it cannot be understood
     """
     what, text = _what(asked)
     rules = (*place.saved.allow, *_strings(asked, "rules"))
     deny = (*place.saved.deny, *_strings(asked, "deny"))
     bad = next((f"{rule!r} can be no deny rule: {fault}" for rule in deny if (fault := valid_deny(rule))), "")
     if bad:
-        raise _BadLine(bad)
+        raise BadLine(bad)
     if what == "tool":
         return _tool(text, deny)
     if what == "cell":
         return _cell(text, asked, place, rules, deny)
-    return _decided(_judged_line(text, place, deny), "shell", place, rules, lambda: _judged_line(text, place, deny))
+    return decided(_judged_line(text, place, deny), "shell", place, rules, lambda: _judged_line(text, place, deny))
 
 
 def _what(asked: Any) -> tuple[str, str]:
     if not isinstance(asked, dict):
-        raise _BadLine("the line is not a JSON object")
+        raise BadLine("the line is not a JSON object")
     given = cast(dict[str, Any], asked)
     unknown = sorted(given.keys() - _KEYS)
     if unknown:
-        raise _BadLine(f"unknown: {', '.join(unknown)}; there is {', '.join(sorted(_KEYS))}")
+        raise BadLine(f"unknown: {', '.join(unknown)}; there is {', '.join(sorted(_KEYS))}")
     kinds = [kind for kind in ("cmd", "cell", "tool") if kind in given]
     if len(kinds) != 1 or not isinstance(given[kinds[0]], str):
-        raise _BadLine('one of "cmd", "cell" and "tool" is needed, with a text')
+        raise BadLine('one of "cmd", "cell" and "tool" is needed, with a text')
     kind, text = kinds[0], str(given[kinds[0]])
     if kind == "cmd" and text.startswith(_CONNECTOR):
         return "tool", text.removeprefix(_CONNECTOR)
@@ -159,7 +159,7 @@ def _strings(asked: dict[str, Any], key: str) -> tuple[str, ...]:
     given = asked.get(key) or []
     listed: list[Any] = [given] if isinstance(given, str) else given
     if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
-        raise _BadLine(f'"{key}" is not a list of texts')
+        raise BadLine(f'"{key}" is not a list of texts')
     return tuple(listed)
 
 
@@ -176,14 +176,14 @@ def _cell(code: str, asked: dict[str, Any], place: Place, rules: tuple[str, ...]
 
     language = asked.get("lang", "python")
     if not isinstance(language, str):
-        raise _BadLine('"lang" is not a text')
+        raise BadLine('"lang" is not a text')
 
     def judged():
         return judge_cell(code, language=language, root=place.root, home=place.home, deny=deny)
 
     seen = judged()
-    decided = _decided(seen.judgement, "execute", place, rules, lambda: judged().judgement)
-    return replace(decided, cell=True, magic_shell=tuple(seen.magic_shell), effects=tuple(seen.obvious_effects))
+    said = decided(seen.judgement, "execute", place, rules, lambda: judged().judgement)
+    return replace(said, cell=True, magic_shell=tuple(seen.magic_shell), effects=tuple(seen.obvious_effects))
 
 
 def _judged_line(line: str, place: Place, deny: tuple[str, ...]) -> Judgement:
@@ -193,7 +193,7 @@ def _judged_line(line: str, place: Place, deny: tuple[str, ...]) -> Judgement:
     return judge_line(line, root=place.root, home=place.home, deny=deny)
 
 
-def _decided(
+def decided(
     found: Judgement, action: str, place: Place, rules: tuple[str, ...], again: Callable[[], Judgement]
 ) -> Explained:
     """What the mode and the rules make of what a judge has found."""
