@@ -9,8 +9,19 @@ import pytest
 import zmq
 from jupyter_client.client import KernelClient
 
+from jupyter_pernix.kernel import port as port_module
 from jupyter_pernix.kernel.connection import Context, new_context
 from jupyter_pernix.kernel.port import Port
+
+
+class Looked(zmq.Socket[bytes]):
+    """Counts how often somebody looked for a message."""
+
+    looks = 0
+
+    def recv_multipart(self, *args: Any, **options: Any) -> Any:
+        Looked.looks += 1
+        return super().recv_multipart(*args, **options)
 
 
 class Peer:
@@ -22,7 +33,7 @@ class Peer:
         self.socket.bind("inproc://kernel")
 
     def connect_shell(self, identity: bytes) -> Any:
-        socket = self._context.socket(zmq.DEALER)
+        socket = self._context.socket(zmq.DEALER, socket_class=Looked)
         socket.setsockopt(zmq.IDENTITY, identity)
         socket.connect("inproc://kernel")
         return socket
@@ -112,3 +123,52 @@ async def test_closed_it_hands_nothing_on_and_sends_nothing(peer: Peer):
     port.send([b"gone"])
     await anyio.lowlevel.checkpoint()
     assert (taken.numbers, port.closed) == ([], True)
+
+
+async def looks_in(turns: int) -> int:
+    before = Looked.looks
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    return Looked.looks - before
+
+
+async def flooded(peer: Peer, count: int) -> tuple[Port, Taken]:
+    taken = Taken()
+    port = port_of(peer, taken)
+    port.send([b"hello"])
+    peer.socket.recv_multipart()
+    for number in range(count):
+        peer.send(number)
+    await taken.until(count)
+    await looks_in(5)
+    return port, taken
+
+
+@pytest.mark.parametrize(
+    ("cpus", "count", "awake"), [(2, 100, True), (2, 10, False), (1, 100, False), (16, 100, False)]
+)
+async def test_only_a_flood_is_waited_for_awake_and_only_where_there_are_two_cpus(
+    peer: Peer, monkeypatch: pytest.MonkeyPatch, cpus: int, count: int, awake: bool
+):
+    monkeypatch.setattr(port_module, "_CPUS", cpus)
+    monkeypatch.setattr(port_module, "_SOON", 60.0)
+    port, taken = await flooded(peer, count)
+    assert await looks_in(40) == (40 if awake else 0)
+    port.expect_quiet()
+    await looks_in(2)
+    assert await looks_in(40) == 0
+    peer.send(count)
+    await taken.until(count + 1)
+    assert taken.numbers == list(range(count + 1))
+    port.close()
+
+
+async def test_when_a_flood_is_over_the_next_message_is_waited_for_asleep(peer: Peer, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(port_module, "_CPUS", 2)
+    port, taken = await flooded(peer, 100)
+    await asyncio.sleep(0.05)
+    assert await looks_in(40) == 0
+    peer.send(100)
+    await taken.until(101)
+    assert taken.numbers == list(range(101))
+    port.close()
