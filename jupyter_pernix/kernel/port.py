@@ -18,6 +18,8 @@ _CPUS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os
 _MANY = 16
 _SOON = 0.002
 """Seconds. When the last ``_MANY`` messages came in such steps or shorter ones, the next is waited for awake."""
+_LONGEST = 3.0
+"""Seconds that a flood is waited for awake: the CPU may be wanted by what the code computes."""
 
 
 class Port:
@@ -43,6 +45,7 @@ class Port:
         self._has_turn = False
         self._came: deque[float] = deque(maxlen=_MANY)
         """When the last messages came."""
+        self._flooded_at: float | None = None
         self._loop.add_reader(self._descriptor, self.read)
         self._read_soon()
 
@@ -78,12 +81,15 @@ class Port:
     def expect_quiet(self) -> None:
         """Whatever comes next is no part of a flood before."""
         self._came.clear()
+        self._flooded_at = None
 
     def _is_flooded(self) -> bool:
-        came = self._came
-        if _CPUS != 2 or len(came) < _MANY:
+        came, now = self._came, self._loop.time()
+        if _CPUS != 2 or len(came) < _MANY or came[-1] - came[0] >= _MANY * _SOON or now - came[-1] >= _SOON:
             return False
-        return came[-1] - came[0] < _MANY * _SOON and self._loop.time() - came[-1] < _SOON
+        if self._flooded_at is None:
+            self._flooded_at = now
+        return now - self._flooded_at < _LONGEST
 
     def _read_soon(self) -> None:
         if not self._has_turn:

@@ -172,3 +172,16 @@ async def test_when_a_flood_is_over_the_next_message_is_waited_for_asleep(peer: 
     await taken.until(101)
     assert taken.numbers == list(range(101))
     port.close()
+
+
+async def test_a_flood_that_goes_on_is_waited_for_asleep_after_a_while(peer: Peer, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(port_module, "_CPUS", 2)
+    monkeypatch.setattr(port_module, "_SOON", 60.0)
+    monkeypatch.setattr(port_module, "_LONGEST", 0.05)
+    port, taken = await flooded(peer, 100)
+    await asyncio.sleep(0.1)
+    assert await looks_in(40) == 0
+    peer.send(100)
+    await taken.until(101)
+    assert taken.numbers == list(range(101))
+    port.close()
