@@ -1,0 +1,196 @@
+"""What has been seen in a cell so far, and how grave each sight is.
+
+The effects of a ``Judgement`` are all that is known. ``obvious_effects`` is what a person is shown: of a command line only what it does to
+files, packages and the network, since the line itself is shown beside it.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..judgement import EFFECTS_IN_WORDS, Effect, Judgement, Ruling, denied, strictest
+from ..paths import How, canonical, judge_path
+from ..shell import judge_line
+
+RUN_CODE = "tool:run_code"
+
+_WEIGHT: dict[Effect, tuple[Ruling, bool]] = {
+    "deletes": ("ask_always", True),
+    "writes_outside": ("ask_always", True),
+    "reads_secret": ("ask_always", True),
+    "network": ("ask_always", True),
+    "installs": ("ask_always", True),
+    "publishes": ("ask_always", True),
+    "privilege": ("ask_always", True),
+    "runs_later": ("ask_always", True),
+    "kills_kernel": ("ask_always", True),
+    "frontend_js": ("ask_always", True),
+    "overrides_builtins": ("ask_always", True),
+    "delayed": ("ask_always", False),
+    "opaque": ("ask_always", False),
+    "runs_code_from_text": ("ask_always", False),
+    "syntax_error": ("ask_always", False),
+    "writes_notebook": ("ask_always", False),
+}
+"""Ruling and gravity of an effect that is seen by itself; what is not listed is asked about as the cell itself is."""
+
+_OF_LINES = frozenset[Effect](
+    (
+        "deletes",
+        "installs",
+        "moves",
+        "reads_outside",
+        "writes_outside",
+        "writes_file",
+        "reads_secret",
+        "network",
+        "db_write",
+    )
+)
+_NEVER_SHOWN = frozenset[Effect](("publishes", "privilege", "runs_later"))
+_ONLY_NAMES = frozenset(("touch", "mkdir"))
+_TEXT_FOR_INTERPRETER = re.compile(r"\s-\w*[ce]\b")
+_ELSEWHERE = re.compile(r"(?i)\A[a-z][a-z0-9+.-]+://")
+_LOCAL_FILE = re.compile(r"(?i)\Afile://(localhost)?(?=/)")
+_LINES = 200
+
+
+class TooMuch(Exception):
+    """More than a reader should have to look at; the cell is judged as unreadable."""
+
+
+@dataclass
+class Found:
+    """``folder``: where the code works at this point. ``uses``: names of the cell's language are put into its command lines."""
+
+    root: str
+    home: str
+    folder: str
+    deny: Sequence[str] = ()
+    lines: list[str] = field(default_factory=list[str])
+    obvious: dict[Effect, None] = field(default_factory=dict[Effect, None])
+    parts: list[Judgement] = field(default_factory=list[Judgement])
+
+    def see(self, *effects: Effect, why: str = "", grave: bool | None = None) -> None:
+        """``grave``: other than is usual for these effects; ``True`` also asks each time."""
+        for effect in effects:
+            ruling, usual = _WEIGHT.get(effect, ("ask", False))
+            heavy = usual if grave is None else grave
+            said = why or f"this {EFFECTS_IN_WORDS[effect]}"
+            self._add(effect)
+            self.parts.append(
+                Judgement(ruling="ask_always" if heavy else ruling, why=said, effects=(effect,), grave=heavy)
+            )
+
+    def see_mildly(self, *effects: Effect) -> None:
+        """Effects of what is asked about as any cell is."""
+        for effect in effects:
+            self._add(effect)
+            self.parts.append(Judgement(ruling="ask", why=f"this {EFFECTS_IN_WORDS[effect]}", effects=(effect,)))
+
+    def line(self, line: str, *, shown: str | None = None) -> None:
+        """A command line that bash would get."""
+        line = line.strip()
+        if not line:
+            return
+        if len(self.lines) >= _LINES:
+            raise TooMuch
+        self.lines.append(_collapsed(line) if shown is None else shown)
+        judged = self.judge(line)
+        self.parts.append(judged)
+        effects: set[Effect] = {effect for effect in judged.effects if effect in _OF_LINES}
+        if "installs" in judged.effects or "publishes" in judged.effects:
+            effects -= {"network", "writes_file"}
+        if line.split(None, 1)[0] in _ONLY_NAMES:
+            effects.discard("writes_file")
+        if _TEXT_FOR_INTERPRETER.search(line):
+            effects |= {"runs_code_from_text"} & set(judged.effects)
+        self._add("runs_process", *(effect for effect in judged.effects if effect in effects))
+
+    def judge(self, line: str) -> Judgement:
+        return judge_line(line, root=self.root, home=self.home, folder=self.folder, deny=self.deny)
+
+    def only_denied(self, line: str) -> None:
+        """A line that starts what is judged by other means: only a deny rule counts."""
+        judged = self.judge(line)
+        if judged.ruling == "denied":
+            self.parts.append(judged)
+
+    def path(self, path: str, how: How, *, expand: bool = False) -> None:
+        """A path that code names. ``expand``: whoever takes it knows ``~``. An address of elsewhere is use of the network."""
+        path = _LOCAL_FILE.sub("", path)
+        if _ELSEWHERE.match(path):
+            self.see("network")
+            return
+        if expand and (path == "~" or path.startswith("~/")):
+            path = self.home + path[1:]
+        if not path or "\0" in path or len(path) > 4000:
+            return
+        real = canonical(path, folder=self.folder)
+        judged = judge_path(real, how, root=self.root, home=self.home)
+        self.parts.append(judged)
+        told: list[Effect] = [effect for effect in judged.effects if effect != "writes_file"]  # whoever writes says so
+        self._add(*told)
+        if how != "read" and real.lower().endswith(".ipynb"):
+            self.see("writes_notebook")
+        self._refuse_path(real, how)
+
+    def change_folder(self, path: str | None) -> None:
+        """``None``: it cannot be known where to."""
+        self.see("changes_cwd")
+        if path is None:
+            return
+        if path == "~" or path.startswith("~/"):
+            path = self.home + path[1:]
+        if "\0" in path or len(path) > 4000:
+            return
+        self.folder = canonical(path, folder=self.folder)
+        judged = judge_path(self.folder, "read", root=self.root, home=self.home, as_folder=True)
+        if judged.ruling != "auto":
+            why = "later code works outside of the space"
+            self.parts.append(Judgement(ruling="ask_always", why=why, effects=("changes_cwd",), grave=judged.grave))
+
+    def judgement(self, *, nothing: str) -> Judgement:
+        """All of it. A cell is never less than asked about, and what is grave is asked each time, but for paths that can be given."""
+        cell = Judgement(ruling="ask", why=nothing, rules=(RUN_CODE,))
+        parts = [_of_cell(part) for part in self.parts]
+        told = sorted(parts, key=lambda part: (part.ruling != "denied", not part.grave))
+        return strictest(
+            (*told, cell) if any(part.why for part in told if part.ruling != "ask" or part.grave) else (cell, *told)
+        )
+
+    def _add(self, *effects: Effect) -> None:
+        self.obvious.update((effect, None) for effect in effects if effect not in _NEVER_SHOWN)
+
+    def _refuse_path(self, real: str, how: How) -> None:
+        kind = "read:" if how == "read" else "write:"
+        for rule in self.deny:
+            if not rule.startswith(kind):
+                continue
+            named = canonical(rule.removeprefix(kind).rstrip("/") or "/", folder=self.root)
+            if real == named or real.startswith(named + "/"):
+                self.parts.append(denied(Judgement(ruling="ask", why=""), f"the rule {rule!r} forbids it"))
+
+
+def _of_cell(part: Judgement) -> Judgement:
+    """A part's judgement as it counts for its cell: rules for words of the shell cover no cell."""
+    rules = tuple(rule for rule in part.rules if rule.startswith(("dir:", "file:")))
+    ruling: Ruling = part.ruling
+    if ruling == "auto" or (ruling == "ask" and not part.grave):
+        ruling = "ask"
+    elif ruling == "ask" and (not rules or len(rules) < len(part.rules)):
+        ruling = "ask_always"
+    return Judgement(
+        ruling=ruling,
+        why=part.why,
+        rules=rules,
+        effects=part.effects,
+        grave=part.grave,
+        reads=part.reads,
+        writes=part.writes,
+    )
+
+
+def _collapsed(line: str) -> str:
+    """As it is shown: without the runs of blanks that continued lines leave."""
+    return line if re.search(r"[\"'\\`<]", line) else re.sub(r"[ \t]+", " ", line)
