@@ -22,6 +22,7 @@ from jupyter_core.utils import ensure_async
 
 from ..errors import KernelDied, KernelMissing, KernelStartFailed
 from .connection import Connection, Context
+from .sandbox.wall import Wall
 from .survivors import MARK, survivors
 from .widgetstate import WidgetStates
 
@@ -91,7 +92,10 @@ class KernelProcess:
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         start_deadline: float = 60.0,
+        wall: Wall | None = None,
     ) -> None:
+        """``wall``: the kernel runs in the sandbox; ``manager`` must know of walls."""
+        self._wall = wall
         self._manager = manager
         self._kernel_id = ""
         self._cwd, self._env = cwd, env
@@ -122,6 +126,8 @@ class KernelProcess:
             options["cwd"] = str(self._cwd)
         if self._env is not None:
             options["env"] = {**self._env, MARK: self._mark}
+        if self._wall is not None:
+            options["wall"] = self._wall
         specs = self._manager.kernel_spec_manager
         assert specs is not None
         try:

@@ -18,8 +18,9 @@ from .bundles import Caps
 from .connection import Connection, Context, new_context
 from .executor import KernelExecutor, OnLate, SideFile
 from .process import KernelProcess, MultiManager
+from .sandbox.provisioner import SandboxProvisioner, speaks_unix_sockets
+from .sandbox.wall import Wall
 
-_UNIX_SOCKETS = ("ipykernel", "bash_kernel")
 _UNIX_PATH_LIMIT = 107
 _KERNEL_FILE_LENGTH = 50
 
@@ -40,8 +41,19 @@ class _OwnManager(AsyncMultiKernelManager):
         manager, name, kernel_id = super().pre_start_kernel(kernel_name, kwargs)
         with contextlib.suppress(NoSuchKernel):  # starting it says so
             argv: list[str] = manager.kernel_spec.argv if manager.kernel_spec is not None else []
-            if not any(word in part for part in argv for word in _UNIX_SOCKETS):
+            if not speaks_unix_sockets(argv):
                 manager.transport = "tcp"
+        return manager, name, kernel_id
+
+
+class _WalledManager(AsyncMultiKernelManager):
+    """Kernels in the sandbox: each is given its ``wall`` when it is started. Nobody but us uses them."""
+
+    def pre_start_kernel(self, kernel_name: str | None, kwargs: dict[str, Any]) -> tuple[KernelManager, str, str]:
+        manager, name, kernel_id = super().pre_start_kernel(kernel_name, kwargs)
+        manager.provisioner = SandboxProvisioner(
+            parent=manager, kernel_id=kernel_id, kernel_spec=manager.kernel_spec, config=self.config
+        )
         return manager, name, kernel_id
 
 
@@ -88,6 +100,7 @@ class Kernels:
             self._manager.kernel_spec_manager = KernelSpecManager()
         self._start_deadline, self._interrupt_grace, self._patience = start_deadline, interrupt_grace, patience
         self._caps = caps
+        self._walled: MultiManager | None = None
         self._context: Context | None = None
         self._executors: list[KernelExecutor] = []
         self._infos: dict[str, JSON] = {}
@@ -122,18 +135,22 @@ class Kernels:
         *,
         side_file: SideFile | None = None,
         on_late: OnLate | None = None,
+        wall: Wall | None = None,
     ) -> KernelExecutor:
-        """A new kernel in the folder ``cwd``; ``kernel_name`` "" takes the manager's default. ``env`` is its whole environment.
+        """A new kernel in the folder ``cwd``; ``kernel_name`` "" takes the manager's default. ``env`` is its whole environment. With a
+        ``wall`` it runs in the sandbox, and is not listed among the kernels of the manager.
 
         :raises KernelMissing: naming the installed ones
         :raises KernelStartFailed: with what the process wrote to stderr
+        :raises WallFailed: if it cannot run in the sandbox here
         """
         process = KernelProcess(
-            self._manager,
+            self._manager if wall is None else self._behind_walls(),
             name=kernel_name or str(self._manager.default_kernel_name),
             cwd=cwd,
             env=kernel_environment(env),
             start_deadline=self._start_deadline,
+            wall=wall,
         )
         context = self._opened()
         connection = await process.start(context)
@@ -186,6 +203,13 @@ class Kernels:
         if self._context is not None:
             self._context.destroy(linger=0)
             self._context = None
+
+    def _behind_walls(self) -> MultiManager:
+        if self._walled is None:
+            # Its own: a kernel in the sandbox is no kernel for a notebook, and is reached by other means than the manager's.
+            specs = cast(KernelSpecManager, self._manager.kernel_spec_manager)
+            self._walled = cast(MultiManager, _WalledManager(kernel_spec_manager=specs))
+        return self._walled
 
     def _opened(self) -> Context:
         if self._context is None:
