@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..judgement import Effect
+from .words import word_set
 
 Form = Literal["", "line", "process", "exec", "execl", "spawn", "spawnl", "words", "code", "cell", "sql", "open", "env"]
 """How the arguments are to be read: ``line``: text for a shell; ``process``: as ``subprocess.run``; ``exec``: a file and its list of
@@ -193,7 +194,6 @@ _put("resource.setrlimit", Act(("changes_env",)))
 _put("pandas.read_sql pandas.read_sql_query duckdb.sql duckdb.query duckdb.execute", Act((), "sql"))
 
 _put("IPython.display.Javascript IPython.display.IFrame", Act(("frontend_js",)))
-_put("IPython.display.HTML IPython.display.SVG IPython.display.Markdown IPython.display.display_html", Act((), "words"))
 ACTS["IPython.display.display_javascript"] = ACTS["IPython.display.Javascript"]
 
 SHOWS = frozenset(("HTML", "SVG", "Markdown", "display_html"))
@@ -202,35 +202,11 @@ REMOTE = frozenset(("Image", "IFrame", "HTML", "Javascript", "Audio", "Video", "
 
 METHODS: dict[str, Act] = {}
 """What methods of things of unknown kind do, where the name alone says it."""
-for _name in [
-    "to_csv",
-    "to_parquet",
-    "to_excel",
-    "to_pickle",
-    "to_feather",
-    "to_hdf",
-    "to_stata",
-    "to_html",
-    "to_latex",
-    "to_markdown",
-    "savefig",
-    "write_csv",
-    "write_parquet",
-    "write_ipc",
-    "write_html",
-    "write_image",
-    "write_text",
-    "write_bytes",
-    "to_file",
-    "to_netcdf",
-    "to_zarr",
-    "tofile",
-    "save_pretrained",
-    "save_weights",
-    "save_model",
-    "sink_csv",
-    "sink_parquet",
-]:
+for _name in word_set(
+    "to_csv to_parquet to_excel to_pickle to_feather to_hdf to_stata to_html to_latex to_markdown savefig "
+    "write_csv write_parquet write_ipc write_html write_image write_text write_bytes to_file to_netcdf to_zarr "
+    "tofile save_pretrained save_weights save_model sink_csv sink_parquet"
+):
     METHODS[_name] = Act(("writes_file",), writes=(0, "path_or_buf", "path", "fname", "filename", "file"))
 METHODS["to_json"] = Act((), writes=(0, "path_or_buf"))
 METHODS["save"] = Act((), writes=(0, "fp", "path", "filename"))
@@ -241,17 +217,9 @@ METHODS["do_shutdown"] = Act(("kills_kernel",))
 for _name in ["execute", "executescript", "executemany", "sql", "query"]:
     METHODS[_name] = Act((), "sql")
 METHODS["drop_all"] = METHODS["drop_collection"] = METHODS["drop_database"] = Act(("db_write", "deletes"))
-for _name in [
-    "delete_many",
-    "delete_one",
-    "insert_many",
-    "insert_one",
-    "update_one",
-    "update_many",
-    "create_all",
-    "to_sql",
-    "bulk_write",
-]:
+for _name in word_set(
+    "delete_many delete_one insert_many insert_one update_one update_many create_all to_sql bulk_write"
+):
     METHODS[_name] = Act(("db_write",))
 
 PATH_METHODS: dict[str, Act] = {

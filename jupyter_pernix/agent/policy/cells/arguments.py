@@ -4,9 +4,10 @@ import ast
 import shlex
 
 from .acts import Act
+from .expansion import system_line
 from .found import Found
-from .magics import system_line
 from .values import Names, PathOf, Text, Value, Words
+from .words import word_set
 
 _UNKNOWN = "which command it runs cannot be known before it runs"
 
@@ -124,23 +125,9 @@ def after(node: ast.Call, at: int) -> list[ast.expr]:
     return rest
 
 
-_DECODERS = frozenset(
-    [
-        "b64decode",
-        "b32decode",
-        "b16decode",
-        "a85decode",
-        "b85decode",
-        "urlsafe_b64decode",
-        "decodebytes",
-        "unhexlify",
-        "fromhex",
-        "decompress",
-        "loads",
-        "decode",
-        "urlopen",
-        "get",
-    ]
+_DECODERS = word_set(
+    "b64decode b32decode b16decode a85decode b85decode urlsafe_b64decode decodebytes unhexlify fromhex "
+    "decompress loads decode urlopen get"
 )
 
 

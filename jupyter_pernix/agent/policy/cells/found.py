@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from ..judgement import EFFECTS_IN_WORDS, Effect, Judgement, Ruling, denied, strictest
 from ..paths import How, canonical, judge_path
 from ..shell import judge_line
+from ..shell.deny import Denials
 
 RUN_CODE = "tool:run_code"
 
@@ -47,6 +48,8 @@ _OF_LINES = frozenset[Effect](
         "db_write",
     )
 )
+_OF_TEXT = frozenset[Effect](("runs_code_from_text",))
+_GOES_WITHOUT_SAYING = frozenset[Effect](("network", "writes_file"))
 _NEVER_SHOWN = frozenset[Effect](("publishes", "privilege", "runs_later"))
 _ONLY_NAMES = frozenset(("touch", "mkdir"))
 _TEXT_FOR_INTERPRETER = re.compile(r"\s-\w*[ce]\b")
@@ -98,14 +101,14 @@ class Found:
         self.lines.append(_collapsed(line) if shown is None else shown)
         judged = self.judge(line)
         self.parts.append(judged)
-        effects: set[Effect] = {effect for effect in judged.effects if effect in _OF_LINES}
+        left_out = set[Effect]()
         if "installs" in judged.effects or "publishes" in judged.effects:
-            effects -= {"network", "writes_file"}
+            left_out |= _GOES_WITHOUT_SAYING
         if line.split(None, 1)[0] in _ONLY_NAMES:
-            effects.discard("writes_file")
-        if _TEXT_FOR_INTERPRETER.search(line):
-            effects |= {"runs_code_from_text"} & set(judged.effects)
-        self._add("runs_process", *(effect for effect in judged.effects if effect in effects))
+            left_out |= _GOES_WITHOUT_SAYING
+        shown = _OF_LINES | _OF_TEXT if _TEXT_FOR_INTERPRETER.search(line) else _OF_LINES
+        told: list[Effect] = [effect for effect in judged.effects if effect in shown and effect not in left_out]
+        self._add("runs_process", *told)
 
     def judge(self, line: str) -> Judgement:
         return judge_line(line, root=self.root, home=self.home, folder=self.folder, deny=self.deny)
@@ -153,23 +156,17 @@ class Found:
     def judgement(self, *, nothing: str) -> Judgement:
         """All of it. A cell is never less than asked about, and what is grave is asked each time, but for paths that can be given."""
         cell = Judgement(ruling="ask", why=nothing, rules=(RUN_CODE,))
-        parts = [_of_cell(part) for part in self.parts]
-        told = sorted(parts, key=lambda part: (part.ruling != "denied", not part.grave))
-        return strictest(
-            (*told, cell) if any(part.why for part in told if part.ruling != "ask" or part.grave) else (cell, *told)
-        )
+        parts = sorted(map(_of_cell, self.parts), key=lambda part: (part.ruling != "denied", not part.grave))
+        grave = [part for part in parts if part.grave]
+        return strictest((*grave, cell, *parts))
 
     def _add(self, *effects: Effect) -> None:
         self.obvious.update((effect, None) for effect in effects if effect not in _NEVER_SHOWN)
 
     def _refuse_path(self, real: str, how: How) -> None:
-        kind = "read:" if how == "read" else "write:"
-        for rule in self.deny:
-            if not rule.startswith(kind):
-                continue
-            named = canonical(rule.removeprefix(kind).rstrip("/") or "/", folder=self.root)
-            if real == named or real.startswith(named + "/"):
-                self.parts.append(denied(Judgement(ruling="ask", why=""), f"the rule {rule!r} forbids it"))
+        rule = Denials(self.deny, root=self.root, home=self.home).of_path(real, how) if self.deny else ""
+        if rule:
+            self.parts.append(denied(Judgement(ruling="ask", why=""), f"the rule {rule!r} forbids it"))
 
 
 def _of_cell(part: Judgement) -> Judgement:

@@ -1,0 +1,5 @@
+"""Tables of words, written as text."""
+
+
+def word_set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
