@@ -37,6 +37,7 @@ from .permission import Asked, Permission
 from .policy.modes import verdict
 from .policy.plain import one_line
 from .policy.scope import Scope
+from .safety.keeping import Keeping
 from .shares import Shares
 from .steps import Step
 from .toolbox import Toolbox
@@ -90,6 +91,7 @@ class Calls:
         self._scope = Scope(host.space)
         self._open: list[OpenCall] = []
         self._failed = ""
+        self._keeping = Keeping(host=host, turn_id=turn_id, journal=journal)
         self.guards = guards
         self.room: int | None = None
         self._permission = Permission(
@@ -249,10 +251,12 @@ class Calls:
             deadlines=self._deadlines,
             clock=self._clock,
             store=self._store,
+            keep=self._keeping.file,
             seconds_left=self._spending.left(call.started),
         )
         try:
-            return await self._bounded(await bound.carry_out(context), context)
+            async with self._keeping.around(requested.call_id, bound.intent.action, decided):
+                return await self._bounded(await bound.carry_out(context), context)
         except ToolError as exc:
             return ToolResult(text=str(exc), failed=True)
         except Exception as exc:

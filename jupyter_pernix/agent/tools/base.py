@@ -19,7 +19,7 @@ from ..model.parts import ToolSpec
 from ..policy.broker import Intent, Targets
 from ..policy.modes import Action
 from ..policy.plain import one_line
-from ..policy.scope import Scope
+from ..policy.scope import Located, Scope
 
 RESULT_LIMIT = 16_000
 """Characters of a result that the model reads; the whole of a longer one is kept in a side file."""
@@ -29,6 +29,15 @@ class Store(Protocol):
     """Stores events of the running call; returns once they are durable."""
 
     async def __call__(self, *events: Event) -> None: ...
+
+
+class Keep(Protocol):
+    """Keeps a file as it is before it is changed; ``before`` ``None``: it is about to be made. Returns once that is stored.
+
+    :raises ToolFailed: if it cannot be kept; then it must not be changed
+    """
+
+    async def __call__(self, located: Located, before: bytes | None) -> None: ...
 
 
 class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -47,6 +56,7 @@ class ToolContext:
     deadlines: Deadlines
     clock: Clock
     store: Store
+    keep: Keep
     seconds_left: float | None = None
 
     def deadline(self, seconds: float) -> float:

@@ -171,6 +171,7 @@ def _changed(located: Located, before: bytes | None, after: bytes, *, old: str, 
 
 
 async def _put(context: ToolContext, change: _Change) -> None:
+    await context.keep(change.located, change.before)
     # once begun the write is carried through and recorded: a stop in between would leave a change that nobody knows of
     with anyio.CancelScope(shield=True):
         await anyio.to_thread.run_sync(_replace, change)
