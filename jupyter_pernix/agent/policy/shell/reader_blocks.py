@@ -6,10 +6,8 @@ import re
 from .parts import For, Group, Node, Opaque, Word
 from .reader_words import Unreadable, WordReader, Work
 
-RESERVED = frozenset(
-    ["if", "then", "else", "elif", "fi", "case", "esac", "for", "select", "while", "until", "do", "done", "in"]
-    + ["function", "time", "coproc", "{", "}", "!", "[[", "]]"]
-)
+_IF, _LOOP = ("if", "then", "else", "elif", "fi"), ("for", "select", "while", "until", "do", "done", "in")
+RESERVED = frozenset((*_IF, *_LOOP, "case", "esac", "function", "time", "coproc", "{", "}", "!", "[[", "]]"))
 _LEXEME = re.compile(r"(?:[a-z!{}\[\]]|\\\n)+(?=[ \t\n;&|()]|[<>](?!\()|\Z)")
 _NAME = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
 _DO, _DONE, _THEN, _ELSE, _CASE_END = (

@@ -17,6 +17,7 @@ _QUOTED_RUN = re.compile(r"[^\\\"$`]+")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _SPECIAL = frozenset("0123456789*@#?$!-")
 _VALUE_START = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=", re.ASCII)
+_GLOB = re.compile(r"[*?]|\[.*\]", re.DOTALL)
 _APOSTROPHE = re.compile(r"(?:s|t|re|ve|ll|d|m)(?![\w'])")
 _TILDE = re.compile(r"~[^/:]*")
 
@@ -29,7 +30,7 @@ class Unreadable(Exception):
 class Work:
     """Steps that may still be made for one line, whatever it nests."""
 
-    left: int = 60_000
+    left: int = 40_000
 
 
 @dataclass(slots=True)
@@ -52,7 +53,7 @@ class WordReader:
     def __init__(self, text: str, *, depth: int = 0, work: Work | None = None) -> None:
         self.text = text
         self.at = 0
-        self.depth = depth
+        self.depth: int = depth
         self.work = work or Work()
         self.seen: list[Node] = []
 
@@ -292,14 +293,19 @@ def make_word(pieces: list[Piece], raw: str) -> Word:
         inner = tuple(node for piece in pieces for node in piece.inner)
         pieces = [Piece("unknown", "a brace list makes several words of one", False, inner)]
     pieces = _with_tildes(pieces)
-    glob = any(piece.kind == "text" and not piece.quoted and set(piece.text) & set("*?[") for piece in pieces)
+    glob = _GLOB.search(_mask(pieces)) is not None
     plain = len(pieces) == 1 and pieces[0].kind == "text" and not pieces[0].quoted
     text = "".join(piece.text for piece in pieces) if all(piece.kind == "text" for piece in pieces) else None
     return Word(text=text, raw=raw, glob=glob, plain=plain, pieces=tuple(pieces))
 
 
+def _mask(pieces: list[Piece]) -> str:
+    """What stands unquoted, with a letter for each other piece."""
+    return "".join("x" if piece.kind != "text" or piece.quoted else piece.text for piece in pieces)
+
+
 def _expands_braces(pieces: list[Piece]) -> bool:
-    mask = "".join("x" if piece.kind != "text" or piece.quoted else piece.text for piece in pieces)
+    mask = _mask(pieces)
     first, last = mask.find("{"), mask.rfind("}")
     return 0 <= first < last and ("," in mask[first:last] or ".." in mask[first:last])
 
