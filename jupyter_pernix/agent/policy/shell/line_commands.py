@@ -11,6 +11,8 @@ from .deny import Denials
 from .line_globs import matches
 from .line_state import State
 from .parts import EXACT, Assignment, Call, Finding, For, Node, Piece, Redirect, Simple, Word
+from .programs.findings import path_words
+from .programs.table import judge_program
 from .reader import read_line
 from .variables import Known, harmless_name, judge_assignment, put_in
 
@@ -53,8 +55,6 @@ class Commands:
         denials: Denials,
         program: Callable[[Call], Finding] | None = None,
     ) -> None:
-        from .programs.table import judge_program
-
         self.line = line
         self.root = root
         self.home = home
@@ -242,6 +242,8 @@ class Commands:
             if any(word.text is None for word in words):
                 changed = state.lost()
             return [judgement], replace(changed, put=after.put, written=after.written)
+        if name == "pwd" and all(arg in ("-L", "-P") for arg in args):
+            return [Judgement(ruling="auto", why="prints the folder")], after
         if name == "export":
             return self._export(words[1:], state, after)
         if name == "set":
@@ -299,8 +301,6 @@ class Commands:
         return [*found, Judgement(ruling="ask", why=why, rules=(rule,), effects=("runs_code_from_file",))]
 
     def _arguments(self, words: Sequence[Word], state: State) -> list[Judgement]:
-        from .programs.findings import path_words
-
         given = path_words(word.text for word in words[1:] if word.text is not None)
         return [one for path in given for one in self.path(path, "read", state)]
 
@@ -310,7 +310,7 @@ class Commands:
         finding = self._program(call)
         rules: tuple[str, ...] = ()
         if finding.ruling == "ask":
-            rules = (f"exact:{self.line}" if finding.rule in ("", EXACT) else finding.rule,)
+            rules = (finding.rule if _is_of_words(finding.rule, call) else f"exact:{self.line}",)
         found = [
             Judgement(ruling=finding.ruling, why=finding.why, rules=rules, effects=finding.effects, grave=finding.grave)
         ]
@@ -319,6 +319,8 @@ class Commands:
         if finding.unknown_operands and finding.ruling == "auto":
             found.append(_always("the names it works on are not known"))
         touched = self._touched(finding, state)
+        if rules and rules[0].startswith("exact:"):
+            touched = [_never_outside(one) for one in touched]
         ran = self._ran(finding, state)
         if rules:
             ran = [replace(one, rules=_of_paths(one.rules) or rules) if one.ruling == "ask" else one for one in ran]
@@ -385,6 +387,19 @@ class Commands:
         if name in _ONLY_MAKE:
             return after
         return after.with_put(writes or ([self.root] if brings else []))
+
+
+def _is_of_words(rule: str, call: Call) -> bool:
+    """Whether a rule tells words apart that the line tells apart: ``cargo "test x"`` is no ``cargo test``."""
+    if rule in ("", EXACT):
+        return False
+    return not any(" " in (word.text or "").strip() and (word.text or "") in rule for word in call.words)
+
+
+def _never_outside(one: Judgement) -> Judgement:
+    """A rule for one line gives no place outside of the space to write to."""
+    outside = one.ruling == "ask" and one.rules and one.writes
+    return replace(one, ruling="ask_always", rules=()) if outside and "writes_outside" in one.effects else one
 
 
 def _of_paths(rules: tuple[str, ...]) -> tuple[str, ...]:
