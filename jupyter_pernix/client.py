@@ -151,6 +151,10 @@ class Client(Wire):
     def stop_local(self) -> None:
         self.request("DELETE", "/local")
 
+    def audit(self) -> JSON:
+        """How far the audit goes: ``n``, ``hash`` and ``day`` of its last line, ``problem``."""
+        return self.request("GET", "/audit", timeout=60)
+
     def doctor(self) -> list[JSON]:
         return self.request("GET", "/doctor")
 

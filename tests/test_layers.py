@@ -25,6 +25,7 @@ VOCABULARY = {
     "config",
     "settings",
     "livetext",
+    "audit",
 }
 CLIENT = {"client", "client_wire", "headless"}
 PURE_OUTPUTS = {

@@ -13,6 +13,7 @@ import jupyter_core.paths
 from .. import __version__
 from ..config import RoleSettings
 from ..records import EndpointInfo, Finding, Role
+from .audit.examining import audit_finding
 from .endpoints import TOUR, Endpoints
 
 if TYPE_CHECKING:
@@ -28,12 +29,14 @@ async def examine(runtime: "Runtime") -> list[Finding]:
     return [
         _versions(),
         await _store(runtime),
+        await audit_finding(runtime.store, runtime.trail),
         await anyio.to_thread.run_sync(_records, runtime),
         *_endpoints(runtime.endpoints.all()),
         *_default(runtime),
         *_roles(runtime.endpoints),
         *_roles_without(runtime),
         await _kernels(runtime),
+        await anyio.to_thread.run_sync(_sandbox, runtime),
         await anyio.to_thread.run_sync(_labextension),
     ]
 
@@ -200,6 +203,13 @@ async def _kernels(runtime: "Runtime") -> Finding:
             hint="Install one: `pip install ipykernel`.",
         )
     return Finding(name="kernels", status="ok", detail=", ".join(names))
+
+
+def _sandbox(runtime: "Runtime") -> Finding:
+    # Imported here: the start of the server does not need it.
+    from ..kernel.sandbox import finding
+
+    return finding(wanted=runtime.settings.sandbox.on, limits=runtime.sandboxes.limits)
 
 
 def _labextension() -> Finding:

@@ -19,6 +19,7 @@ from ..config import Layered, Settings
 from ..errors import InvalidInput
 from ..events import Stored
 from ..gpu.devices import Devices
+from .audit.trail import Trail
 from .background import start_guarded
 from .bus import Bus
 from .endpoints import Endpoints
@@ -75,6 +76,7 @@ class Runtime:
     root: Path
     data_folder: Path
     store: EventStore
+    trail: Trail
     bus: Bus
     sessions: Sessions
     executions: InCellExecutions
@@ -86,6 +88,7 @@ class Runtime:
     local: Local
     devices: Devices
     permissions: SavedPermissions
+    sandboxes: Sandboxes
 
     async def check_settings(self, *, endpoint: str | None, kernel_name: str | None) -> None:
         """:raises InvalidInput: if there is no such endpoint or kernelspec"""
@@ -132,13 +135,18 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
         bus.publish(group)
 
     async with AsyncExitStack() as stack:
-        store = await EventStore.open(data_folder / "pernix.duckdb", publish=publish)
+        trail = Trail(data_folder / "audit", on=settings.audit)
+        store = await EventStore.open(data_folder / "pernix.duckdb", publish=publish, auditor=trail)
         stack.push_async_callback(store.aclose)
         stack.callback(bus.close)
         bus.last_seq = store.last_seq
         endpoints = Endpoints(settings, folder=options.config_folder)
         keys = config.secret_variables(settings, os.environ)
         kernels = LazyKernels(options.kernel_manager, withheld=keys)
+        sandboxes = Sandboxes(
+            settings.sandbox, home=Path.home().resolve(), hidden=_out_of_sight(options, data_folder)
+        )
+        stack.push_async_callback(anyio.to_thread.run_sync, sandboxes.close)
         stack.push_async_callback(kernels.aclose)
         tasks = kernels.tasks = await stack.enter_async_context(anyio.create_task_group())
         local = Local(settings, endpoints, tasks)
@@ -175,6 +183,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
             instructions_folder=options.config_folder,
             permissions_folder=options.config_folder / "permissions" if options.config_folder else None,
             kept_folder=data_folder / "kept",
+            sandboxes=sandboxes,
             write_record=records.write,
             tasks=tasks,
             notebooks=notebooks,
@@ -200,6 +209,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
                 root=root,
                 data_folder=data_folder,
                 store=store,
+                trail=trail,
                 bus=bus,
                 sessions=sessions,
                 executions=around.executions,
@@ -210,11 +220,19 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
                 notebooks=notebooks,
                 devices=devices,
                 permissions=permissions,
+                sandboxes=sandboxes,
                 records=records,
             )
         finally:
             around.stopping = True
             tasks.cancel_scope.cancel()
+
+
+def _out_of_sight(options: RuntimeOptions, data_folder: Path) -> list[Path]:
+    """Where tokens, settings and other sessions are: in the sandbox they are not there, even below a space."""
+    paths = jupyter_core.paths
+    folders = [data_folder, Path(paths.jupyter_runtime_dir()), Path(paths.jupyter_config_dir())]
+    return [*folders, options.config_folder] if options.config_folder else folders
 
 
 def _write_server_file(path: Path, options: RuntimeOptions, root: Path) -> None:

@@ -11,8 +11,10 @@ from ...records import (
     SqlQuery,
     SqlResult,
 )
+from ..audit.examining import AuditHead
 from ..routing import Route, Verb
 from .about import ConfigHandler, DocsHandler, DoctorHandler, OpenApiHandler
+from .audit import AuditHandler
 from .gpu import GpuDevicesHandler
 from .info import Info, InfoHandler
 from .sessions import (
@@ -42,6 +44,11 @@ SERVER: tuple[Route, ...] = (
         path="/doctor",
         handler=DoctorHandler,
         verbs={"get": Verb(says="What is in order and what is not.", gives=list[Finding])},
+    ),
+    Route(
+        path="/audit",
+        handler=AuditHandler,
+        verbs={"get": Verb(says="How far the audit goes: what its files must hold.", gives=AuditHead)},
     ),
     Route(
         path="/config",

@@ -3,6 +3,7 @@
 ``StoreError`` and its kinds are in ``jupyter_pernix.errors``.
 """
 
+from .audit_rows import Auditor, AuditState, EventRow, Ledger, Mark, new_state
 from .log import EventStore, Wire
 
-__all__ = ["EventStore", "Wire"]
+__all__ = ["AuditState", "Auditor", "EventRow", "EventStore", "Ledger", "Mark", "Wire", "new_state"]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ...errors import StoreError, StoreLocked
+from .audit_rows import Auditor, AuditState, Ledger
 from .ingest import ingest, last_seq_of
 from .journal import Journal
 from .migrations import migrate
@@ -70,7 +71,7 @@ def open_database(path: Path) -> "DuckDBPyConnection":
         connection = connect(path)
     except duckdb.IOException as exc:
         if "lock" in str(exc):
-            raise StoreLocked(str(path), _holder(str(exc))) from exc
+            raise StoreLocked(str(path), holder(str(exc))) from exc
         raise _unusable(path, exc) from exc
     except (duckdb.Error, OSError) as exc:
         raise _unusable(path, exc) from exc
@@ -109,7 +110,8 @@ def _unusable(path: Path, exc: Exception) -> StoreError:
     return StoreError(f"{str(path)!r} cannot be opened: {exc}", hint=hint)
 
 
-def _holder(message: str) -> str:
+def holder(message: str) -> str:
+    """Who has the file open, from what DuckDB says when it cannot lock it."""
     start = message.find("(PID ")
     pid = message[start + 5 : message.find(")", start)] if start >= 0 else ""
     who = f"process {pid} has it open" if pid.isdigit() else "another process has it open"
@@ -121,8 +123,9 @@ def _holder(message: str) -> str:
 class Database:
     """Every method but the properties belongs on the one thread of the database, and blocks it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, auditor: Auditor | None = None) -> None:
         self.path = path
+        self.auditor = auditor
         self.journal = Journal(path)
         self.journal_lock = threading.Lock()
         """Held around ``journal.append`` and ``journal.seal``."""
@@ -146,6 +149,8 @@ class Database:
             self.taken = _last_seq(connection)
             self._take_in_left(connection)
             self.journal.open()
+            if self.auditor is not None:
+                self.auditor.begin(Ledger(connection))
         except (duckdb.Error, OSError) as exc:
             connection.close()
             raise StoreError(f"the journal of {str(self.path)!r} cannot be taken in: {exc}", hint=NO_ROOM) from exc
@@ -191,11 +196,25 @@ class Database:
     def _ingest(self, payloads: list[bytes]) -> None:
         connection = self._connected()
         try:
-            ingest(connection, payloads, after=self.taken)
+            ingest(connection, payloads, after=self.taken, also=lambda: self._settle_audit(connection))
         except BaseException:
             self._doubtful = True
             raise
         self.taken = last_seq_of(payloads[-1])
+
+    def _settle_audit(self, connection: "DuckDBPyConnection") -> AuditState | None:
+        """What the database says of the audit is true when it says it: the files have it before."""
+        state = self.auditor.settle() if self.auditor is not None else None
+        if state is not None:
+            Ledger(connection).save(state)
+        return state
+
+    def settle_audit(self) -> AuditState | None:
+        """How far the audit's files go now that all that was acknowledged is in them, so far as they could be written.
+
+        :raises duckdb.Error: if that could not be noted
+        """
+        return self._patiently(lambda: self._settle_audit(self._connected()))
 
     def take_in_later(self) -> int:
         """As ``take_in``, for nobody who waits: a failure is logged, and it is not tried again at once."""
@@ -238,10 +257,20 @@ class Database:
             return
         self._not_before = 0.0
         self.take_in_later()
+        self._close_audit()
         self._checkpoint(self._connection)
         self._connection.close()
         self._connection = None
         self.journal.close()
+
+    def _close_audit(self) -> None:
+        if self.auditor is None:
+            return
+        try:
+            self.settle_audit()
+        except Exception:  # The edge of closing: the next start finds it out from the files.
+            log.exception("%s: how far the audit goes could not be noted", self.path)
+        self.auditor.close()
 
     def _connected(self) -> "DuckDBPyConnection":
         """The connection; after a failure a new one, which knows what was stored."""

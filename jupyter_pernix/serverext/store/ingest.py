@@ -4,7 +4,7 @@ DuckDB takes all lines as one text and finds the columns in the JSON itself: mea
 included, against 150 µs for lists of values.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from .migrations import COMPACT
@@ -55,14 +55,22 @@ def last_seq_of(payload: bytes) -> int:
     return int(payload[start : payload.index(b"\t", start)])
 
 
-def ingest(connection: "DuckDBPyConnection", payloads: Sequence[bytes], *, after: int) -> None:
-    """Take in all lines with a ``seq`` above ``after``, in one transaction; durable when it returns.
+def ingest(
+    connection: "DuckDBPyConnection",
+    payloads: Sequence[bytes],
+    *,
+    after: int,
+    also: Callable[[], object] | None = None,
+) -> None:
+    """Take in all lines with a ``seq`` above ``after``, in one transaction; durable when it returns. ``also`` is done in it.
 
     :raises duckdb.Error: if they could not be stored; none of them is then
     """
     connection.execute("BEGIN")
     try:
         connection.execute(_INGEST, [b"".join(payloads).decode(), after])
+        if also is not None:
+            also()
     except BaseException:
         connection.execute("ROLLBACK")
         raise

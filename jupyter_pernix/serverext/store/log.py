@@ -28,6 +28,7 @@ from ...events import (
 from ...ids import ApprovalId, ChangeId, InputId, SessionId
 from ...records import SessionState, SessionSummary, SqlQuery, SqlResult
 from . import cell_queries, queries
+from .audit_rows import Auditor, AuditState
 from .database import Database, connect
 from .recent import Recent, after
 from .sql import SqlReader
@@ -72,6 +73,7 @@ class EventStore:
             self._loop,
             last_seq=database.taken,
             on_ripe=self._take_in_soon,
+            on_durable=database.auditor.add if database.auditor is not None else None,
         )
         self._last_seq = database.taken
         self._recent = Recent(database.taken)
@@ -80,7 +82,9 @@ class EventStore:
         self._sql = SqlReader(lambda: self._read(lambda _: connect(database.path)))
 
     @classmethod
-    async def open(cls, path: Path, *, publish: Callable[[list[Stored]], None] = lambda _: None) -> "EventStore":
+    async def open(
+        cls, path: Path, *, publish: Callable[[list[Stored]], None] = lambda _: None, auditor: Auditor | None = None
+    ) -> "EventStore":
         """Open or create the files.
 
         :raises StoreLocked: if another server holds them
@@ -88,7 +92,7 @@ class EventStore:
         :raises StoreError: if they cannot be read
         """
         thread = ThreadPoolExecutor(1, thread_name_prefix="pernix-store-database")
-        database = Database(path)
+        database = Database(path, auditor=auditor)
         try:
             await asyncio.get_running_loop().run_in_executor(thread, database.open)
         except BaseException:
@@ -235,6 +239,13 @@ class EventStore:
 
     async def session_of_change(self, change_id: ChangeId) -> SessionId | None:
         return await self._read(lambda connection: cell_queries.session_of_change(connection, change_id))
+
+    async def settle_audit(self) -> AuditState | None:
+        """How far the audit goes, with all that is acknowledged in its files so far as they could be written; ``None``: there is none.
+
+        :raises StoreError: if that cannot be noted
+        """
+        return await self._read(lambda _: self._database.settle_audit(), fresh=False)
 
     async def _read(self, query: "Callable[[DuckDBPyConnection], T]", *, fresh: bool = True) -> T:
         answer, _ = await self._read_until(query, fresh=fresh)

@@ -80,6 +80,29 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         FROM event_log
         """,
     ),
+    (
+        # one row, or none
+        """
+        CREATE TABLE audit_state (
+            store_id VARCHAR NOT NULL,
+            digest_key VARCHAR NOT NULL,
+            n BIGINT NOT NULL,
+            hash VARCHAR NOT NULL,
+            day VARCHAR NOT NULL,
+            seq BIGINT NOT NULL,
+            switched_on BOOLEAN NOT NULL
+        )
+        """,
+        """
+        CREATE TABLE audit_marks (
+            n BIGINT NOT NULL,
+            at_time VARCHAR NOT NULL,
+            kind VARCHAR NOT NULL,
+            fields VARCHAR NOT NULL,
+            seq BIGINT NOT NULL
+        )
+        """,
+    ),
 )
 """``MIGRATIONS[n]`` leads from schema ``n`` to schema ``n + 1``."""
 SCHEMA = len(MIGRATIONS)

@@ -57,7 +57,8 @@ class _Request:
 
 class Writer:
     """Start it with ``start``; after ``close`` every request is refused. ``on_ripe`` is called on the thread when the journal should
-    be taken into the database: it has grown, or nothing has come for a while."""
+    be taken into the database: it has grown, or nothing has come for a while. ``on_durable`` gets each payload there too, before
+    its requests are answered; it must be quick, and not fail."""
 
     def __init__(
         self,
@@ -67,12 +68,14 @@ class Writer:
         *,
         last_seq: int,
         on_ripe: Callable[[], None],
+        on_durable: Callable[[bytes], None] | None = None,
     ) -> None:
         self._journal = journal
         self._lock = lock
         self._loop = loop
         self._last_seq = last_seq
         self._on_ripe = on_ripe
+        self._on_durable = on_durable
         self._rows = 0
         self._queue: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._closed = False
@@ -150,6 +153,8 @@ class Writer:
             return
         self._last_seq += len(rows)
         self._rows += len(rows)
+        if self._on_durable is not None:
+            self._on_durable(payload)
         recorded_at = _EPOCH + timedelta(microseconds=microseconds)
         receipts: list[tuple[Answer, Receipt | StoreError]] = []
         for request in group:

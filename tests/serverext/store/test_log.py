@@ -355,7 +355,7 @@ async def test_a_file_of_a_newer_program_is_refused_and_left_as_it_was(path: Pat
     await store.aclose()
     with duckdb.connect(str(path)) as connection:
         connection.execute("INSERT INTO schema_steps VALUES (99, now()::TIMESTAMP)")
-    with pytest.raises(StoreTooNew, match=r"newer jupyter_pernix \(schema 99, this version knows 2\)"):
+    with pytest.raises(StoreTooNew, match=r"newer jupyter_pernix \(schema 99, this version knows 3\)"):
         await EventStore.open(path)
     with duckdb.connect(str(path)) as connection:
         assert connection.execute("SELECT count(*) FROM events").fetchone() == (1,)
