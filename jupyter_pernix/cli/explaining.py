@@ -1,23 +1,21 @@
-"""``jupyter pernix permissions explain``: what would be decided about a command line, a cell or a tool, and why; nothing is run."""
+"""What would be decided about a command line, a cell or a tool, and why; nothing is run. For ``jupyter pernix permissions explain``."""
 
-import argparse
-import json
-import os
 import sys
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, cast
 
-from ..agent.policy.judgement import Judgement, Ruling
-from ..agent.policy.rules import RuleSet, covered, offer, tool_denied, valid_deny
+from ..agent.policy.broker import Decision, Gate, Intent, Targets, decide
+from ..agent.policy.cells import judge_cell
+from ..agent.policy.judgement import RUN_CODE, Ruling
+from ..agent.policy.judging import Judge
+from ..agent.policy.rules import RuleSet, tool_denied, valid_deny
+from ..agent.policy.scope import Scope
 from ..livetext import neutral
 from ..records import Mode
-from .connection import UsageError
-from .saved_rules import saved_rules
 from .screen import paint
 
-_KEYS = {"cmd", "cell", "tool", "lang", "rules", "deny"}
+_KEYS = {"cmd", "cell", "tool", "lang", "automagic", "rules", "deny", "id"}
 _CONNECTOR = "connector:"
 _IN_WORDS: dict[Ruling, tuple[str, str]] = {
     "auto": ("runs unasked", "green"),
@@ -43,7 +41,8 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Explained:
-    """``rules``: what "always" would save, of what is asked. ``magic_shell`` and ``effects``: of a cell only."""
+    """``rules``: what "always" would save, of what is asked. ``magic_shell`` and ``effects``: of a cell only. ``ignored``: what was asked
+    in words that are not known here."""
 
     verdict: Ruling
     why: str
@@ -51,73 +50,13 @@ class Explained:
     cell: bool = False
     magic_shell: tuple[str, ...] = ()
     effects: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         said: dict[str, Any] = {"verdict": self.verdict, "rule": list(self.rules) or None, "why": self.why}
         if self.cell:
             said |= {"magic_shell": list(self.magic_shell), "obvious_effects": list(self.effects)}
-        return said
-
-
-def add_action(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = actions.add_parser(
-        "explain",
-        help="why was I asked? Says what is decided about a command line, and runs nothing",
-        description="Says what would be decided about command lines, and why; nothing is run. With --json and no LINE it reads one JSON "
-        'object a line, {"cmd": "…"} or {"cell": "…", "lang": "python"}, each with optional "rules" and "deny", and answers each '
-        "with one. The exit code is 2 if a line could not be understood.",
-    )
-    parser.add_argument("lines", nargs="*", metavar="LINE", help="a command line, quoted as one word")
-    parser.add_argument("--root", default=".", metavar="DIR", help="the space (default: this folder)")
-    parser.add_argument("--home", default="", metavar="DIR", help="the home folder (default: yours)")
-    parser.add_argument("--mode", choices=get_args(Mode), default="edit", help="default: edit")
-    parser.add_argument("--saved", action="store_true", help="count the rules that you have saved as well")
-    parser.add_argument("--json", action="store_true", dest="as_json", help="one JSON object a line")
-    parser.set_defaults(command=explain_command)
-
-
-def explain_command(options: argparse.Namespace) -> int:
-    place = _place(options)
-    if options.as_json:
-        return _answer_json(options.lines, place)
-    if not options.lines:
-        raise UsageError("explain needs a LINE, or --json and lines on the standard input")
-    for line in options.lines:
-        print(_in_words(line, explain({"cmd": line}, place)))
-    return 0
-
-
-def _place(options: argparse.Namespace) -> Place:
-    """:raises UsageError: if the root is not a folder"""
-    root, home = os.path.realpath(options.root), os.path.realpath(options.home or Path.home())
-    if not Path(root).is_dir():
-        raise UsageError(f"{options.root!r} is not a folder")
-    saved = saved_rules(Path(root), home=home).read() if options.saved else RuleSet()
-    return Place(root=root, home=home, mode=options.mode, saved=saved)
-
-
-def _answer_json(lines: list[str], place: Place) -> int:
-    code = 0
-    given: Iterator[Any] = ({"cmd": line} for line in lines) if lines else _read()
-    for one in given:
-        try:
-            if isinstance(one, BadLine):
-                raise one
-            said = explain(one, place).as_json()
-        except BadLine as exc:
-            said, code = {"error": str(exc)}, 2
-        print(json.dumps(said), flush=True)
-    return code
-
-
-def _read() -> Iterator[Any]:
-    """What stands on each line of the standard input; blank ones are passed over."""
-    for line in sys.stdin.buffer:
-        if line.strip():
-            try:
-                yield json.loads(line)
-            except (ValueError, RecursionError) as exc:
-                yield BadLine(f"the line is not JSON: {exc}")
+        return said | ({"ignored": list(self.ignored)} if self.ignored else {})
 
 
 def explain(asked: Any, place: Place) -> Explained:
@@ -126,6 +65,11 @@ def explain(asked: Any, place: Place) -> Explained:
     :raises BadLine: if it cannot be understood
     """
     what, text = _what(asked)
+    said = _explained(what, text, asked, place)
+    return replace(said, ignored=tuple(sorted(asked.keys() - _KEYS)))
+
+
+def _explained(what: str, text: str, asked: dict[str, Any], place: Place) -> Explained:
     rules = (*place.saved.allow, *_strings(asked, "rules"))
     deny = (*place.saved.deny, *_strings(asked, "deny"))
     bad = next((f"{rule!r} can be no deny rule: {fault}" for rule in deny if (fault := valid_deny(rule))), "")
@@ -133,18 +77,20 @@ def explain(asked: Any, place: Place) -> Explained:
         raise BadLine(bad)
     if what == "tool":
         return _tool(text, deny)
-    if what == "cell":
-        return _cell(text, asked, place, rules, deny)
-    return decided(_judged_line(text, place, deny), "shell", place, rules, lambda: _judged_line(text, place, deny))
+    gate = _gate(place, rules, deny)
+    if what == "cmd":
+        return _decided(Intent(action="shell", title="", targets=Targets(command=text)), gate)
+    language, automagic = asked.get("lang", "python"), asked.get("automagic", True)
+    if not isinstance(language, str) or not isinstance(automagic, bool):
+        raise BadLine('"lang" is not a text, or "automagic" is neither true nor false')
+    judge = replace(gate.judge, language=language, automagic=automagic)
+    return _cell(text, replace(gate, judge=judge))
 
 
 def _what(asked: Any) -> tuple[str, str]:
     if not isinstance(asked, dict):
         raise BadLine("the line is not a JSON object")
     given = cast(dict[str, Any], asked)
-    unknown = sorted(given.keys() - _KEYS)
-    if unknown:
-        raise BadLine(f"unknown: {', '.join(unknown)}; there is {', '.join(sorted(_KEYS))}")
     kinds = [kind for kind in ("cmd", "cell", "tool") if kind in given]
     if len(kinds) != 1 or not isinstance(given[kinds[0]], str):
         raise BadLine('one of "cmd", "cell" and "tool" is needed, with a text')
@@ -170,50 +116,47 @@ def _tool(name: str, deny: tuple[str, ...]) -> Explained:
     return Explained(verdict="ask", why="what a tool does is known when it is called", rules=(f"tool:{name}",))
 
 
-def _cell(code: str, asked: dict[str, Any], place: Place, rules: tuple[str, ...], deny: tuple[str, ...]) -> Explained:
-    # Imported here: the judge of cells reads Python, which listing rules need not load.
-    from ..agent.policy.cells import judge_cell
+def _gate(place: Place, rules: tuple[str, ...], deny: tuple[str, ...]) -> Gate:
+    judge = Judge(scope=Scope(Path(place.root)), home=place.home, deny=deny)
+    return Gate(mode=place.mode, judge=judge, rules=RuleSet(allow=rules, deny=deny, broken=place.saved.broken))
 
-    language = asked.get("lang", "python")
-    if not isinstance(language, str):
-        raise BadLine('"lang" is not a text')
 
-    def judged():
-        return judge_cell(code, language=language, root=place.root, home=place.home, deny=deny)
-
-    seen = judged()
-    said = decided(seen.judgement, "execute", place, rules, lambda: judged().judgement)
+def _cell(code: str, gate: Gate) -> Explained:
+    judge = gate.judge
+    root = str(judge.scope.root)
+    seen = judge_cell(
+        code, language=judge.language, root=root, home=judge.home, automagic=judge.automagic, deny=judge.deny
+    )
+    said = _decided(Intent(action="execute", title="", targets=Targets(code=code)), gate)
     return replace(said, cell=True, magic_shell=tuple(seen.magic_shell), effects=tuple(seen.obvious_effects))
 
 
-def _judged_line(line: str, place: Place, deny: tuple[str, ...]) -> Judgement:
-    # Imported here: it knows many programs, which listing rules need not load.
-    from ..agent.policy.shell import judge_line
-
-    return judge_line(line, root=place.root, home=place.home, deny=deny)
-
-
-def decided(
-    found: Judgement, action: str, place: Place, rules: tuple[str, ...], again: Callable[[], Judgement]
-) -> Explained:
-    """What the mode and the rules make of what a judge has found."""
-    if found.ruling == "denied":
-        return Explained(verdict="denied", why=found.why)
-    reads_only = found.ruling == "auto" and action == "shell"
-    if place.mode in ("plan", "ask") and not reads_only:
-        return Explained(verdict="denied", why=f"in mode {place.mode} only reading is allowed; {found.why}")
-    if found.ruling == "auto":
-        return Explained(verdict="auto", why=found.why)
-    if place.saved.broken:
-        return Explained(verdict=found.ruling, why=f"{found.why}; saved rules do not count: {place.saved.broken}")
-    if covered(found, rules, home=place.home):
-        return Explained(verdict="auto", why=f"allowed by {', '.join(found.rules)}")
-    if place.mode == "auto" and not found.grave:
-        return Explained(verdict="auto", why=f"mode auto allows it; {found.why}")
-    return Explained(verdict=found.ruling, why=found.why, rules=offer(found, again, home=place.home))
+def _decided(intent: Intent, gate: Gate) -> Explained:
+    found = decide(intent, gate)
+    why = found.why or found.sentence
+    if found.verdict == "refuse":
+        by_mode = found.rule.startswith("mode:")
+        return Explained(
+            verdict="denied", why=f"in mode {gate.mode} only reading is allowed; {why}" if by_mode else why
+        )
+    if found.verdict == "allow":
+        return Explained(verdict="auto", why=_why_allowed(found, why, gate.mode))
+    if gate.rules.broken:
+        why = f"saved rules cannot be read, so everything is asked: {gate.rules.broken}"
+    # leave to run code is given for a session, not for good
+    rules = () if RUN_CODE in found.offers else found.offers
+    return Explained(verdict="ask_always" if found.ruling == "ask_always" else "ask", why=why, rules=rules)
 
 
-def _in_words(line: str, said: Explained) -> str:
+def _why_allowed(found: Decision, why: str, mode: Mode) -> str:
+    kind, _, rules = found.rule.partition(":")
+    if kind in ("saved", "session"):
+        return f"allowed by {rules}; {why}"
+    return why if found.ruling == "auto" else f"mode {mode} allows it; {why}"
+
+
+def in_words(line: str, said: Explained) -> str:
+    """For a person."""
     words, colour = _IN_WORDS[said.verdict]
     lines = [neutral(line), f"  {paint(words, colour, sys.stdout)}: {neutral(said.why)}"]
     if said.rules:

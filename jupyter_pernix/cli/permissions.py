@@ -9,7 +9,7 @@ import msgspec
 from ..agent.policy.rules_file import Listed, RulesFile
 from ..errors import InvalidInput
 from ..livetext import neutral
-from . import explaining
+from . import permissions_explain
 from .connection import UsageError
 from .saved_rules import saved_rules
 from .screen import paint
@@ -37,7 +37,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
             "rule", nargs="+", metavar="WORD", help="the words of the rule; one with special characters in quotes"
         )
         one.set_defaults(command=command)
-    explaining.add_action(actions)
+    permissions_explain.add_action(actions)
 
 
 def _add_place(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:

@@ -48,7 +48,8 @@ def _covered(needed: str, given: set[str], home: str) -> bool:
 
 def offer(judgement: Judgement, judge_again: Callable[[], Judgement], *, home: str = "") -> tuple[str, ...]:
     """The rules that may be offered for "always": those of an ``ask``, if with them the same call, judged again, would not be asked."""
-    rules = tuple(dict.fromkeys(judgement.rules))
+    # what is written stands behind what writes it, as in the line
+    rules = tuple(sorted(dict.fromkeys(judgement.rules), key=lambda rule: rule == ">"))
     if judgement.ruling != "ask" or not covered(judgement, rules, home=home):
         return ()
     return rules if covered(judge_again(), rules, home=home) else ()

@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from ...errors import Conflict, InvalidInput
+from .judgement import RUN_CODE
 from .rule_forms import normal, valid_deny, valid_rule
 from .rules import RuleSet
 
@@ -98,7 +99,7 @@ class RulesFile:
             if reason:
                 broken.append(f"{self.folder / one.name} {reason}")
                 continue
-            allow += [entry.rule for entry in _entries(saved.allow) if not valid_rule(entry.rule, home=self._home)]
+            allow += [entry.rule for entry in _entries(saved.allow) if not self._fault(entry.rule, deny=False)]
             for entry in _entries(saved.deny):
                 fault = valid_deny(entry.rule)
                 if fault:
@@ -125,7 +126,7 @@ class RulesFile:
                         everywhere=not one.space,
                         added_at=entry.added_at,
                         by=entry.by,
-                        fault=valid_deny(entry.rule) if deny else valid_rule(entry.rule, home=self._home),
+                        fault=self._fault(entry.rule, deny=deny),
                     )
                     for entry in _entries(entries)
                 ]
@@ -137,7 +138,7 @@ class RulesFile:
         :raises InvalidInput: if it can be no rule, with the reason
         :raises Conflict: if it cannot be saved, with the reason
         """
-        fault = valid_deny(rule) if deny else valid_rule(rule, home=self._home)
+        fault = self._fault(rule, deny=deny)
         if fault:
             raise InvalidInput("$.rule", f"{rule[:200]!r} can be no rule: {fault}")
         entry = Entry(rule=normal(rule), added_at=datetime.now(UTC).isoformat(timespec="seconds"), by=by)
@@ -164,6 +165,12 @@ class RulesFile:
 
         self._file(everywhere).change(without_it)
         return bool(gone)
+
+    def _fault(self, rule: str, *, deny: bool) -> str:
+        """Why it has no effect when it is saved; "" if it has."""
+        if deny:
+            return valid_deny(rule)
+        return "it is given for a session, never for good" if rule == RUN_CODE else valid_rule(rule, home=self._home)
 
     def _file(self, everywhere: bool) -> "_File":
         return self._files[0] if everywhere else self._files[-1]

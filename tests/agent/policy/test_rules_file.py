@@ -98,7 +98,7 @@ def test_a_removed_rule_is_gone_and_the_others_stay(rules: RulesFile):
 
 
 def test_what_can_be_no_rule_is_not_saved(rules: RulesFile):
-    for rule in ("rm", "dir:/", ""):
+    for rule in ("rm", "dir:/", "", "tool:run_code"):
         with pytest.raises(InvalidInput):
             rules.add(rule)
     with pytest.raises(InvalidInput):
@@ -107,12 +107,13 @@ def test_what_can_be_no_rule_is_not_saved(rules: RulesFile):
 
 
 def test_a_rule_written_by_hand_that_can_be_none_is_ignored_and_shown_as_such(rules: RulesFile):
-    written(rules, allow=["cargo test", "rm", {"rule": "npx -y"}], deny=["sudo"])
+    written(rules, allow=["cargo test", "rm", {"rule": "npx -y"}, "tool:run_code"], deny=["sudo"])
     assert rules.read() == RuleSet(allow=("cargo test",), deny=("sudo",))
     assert [(one.rule, bool(one.fault)) for one in rules.listed()] == [
         ("cargo test", False),
         ("rm", True),
         ("npx -y", True),
+        ("tool:run_code", True),
         ("sudo", False),
     ]
 
