@@ -21,7 +21,7 @@ from jupyter_pernix.settings import project, schema
 from jupyter_pernix.settings.values import expectation
 
 DOCS = Path(__file__).parent
-PAGES = ("architecture.md", "api.md", "configuration.md", "security.md")
+PAGES = ("architecture.md", "api.md", "configuration.md", "permissions.md", "security.md")
 _PART = re.compile(r"(<!-- from the code: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 

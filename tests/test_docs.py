@@ -14,6 +14,7 @@ from typing import Any
 import nbclient
 import nbformat
 import pytest
+from support.isolation import isolated_environ
 from support.lab import Lab, copy_examples
 from support.model_server import ModelServer
 from traitlets.config import Config
@@ -39,7 +40,7 @@ def blocks(name: str) -> list[str]:
     return re.findall(rf"<!-- test: {name} -->\n```\w+\n(.*?)```", README, re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["architecture.md", "api.md", "configuration.md", "security.md"])
+@pytest.mark.parametrize("name", ["architecture.md", "api.md", "configuration.md", "permissions.md", "security.md"])
 def test_what_is_drawn_from_the_code_is_fresh(name: str):
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     assert "<!-- from the code:" in page
@@ -181,3 +182,45 @@ def test_readmes_records_are_made_and_run_again(lab: Lab):
     said = [run(*shlex.split(line.replace("$SESSION", session))[1:]) for line in block.splitlines()]
     assert "<html" in (lab.root / "run.html").read_text(encoding="utf-8")
     assert "1 same" in said[-1]
+
+
+# ---- permissions ------------------------------------------------------------------------------------------------------------
+
+
+def permissions_blocks(name: str) -> list[str]:
+    page = (ROOT / "docs/permissions.md").read_text(encoding="utf-8")
+    (block,) = re.findall(rf"<!-- test: {name} -->\n```\w+\n(.*?)```", page, re.DOTALL)
+    return block.splitlines()
+
+
+def shell(line: str, *, home: Path, space: Path) -> str:
+    environ = isolated_environ(home) | {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "NO_COLOR": "1"}
+    done = subprocess.run(["bash", "-c", line], cwd=space, env=environ, capture_output=True, text=True, timeout=90)
+    assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Path:
+    """A folder with the names that the page about permissions uses."""
+    for name in ("space/src", "space/data", "space/target"):
+        (tmp_path / name).mkdir(parents=True)
+    return tmp_path / "space"
+
+
+@pytest.mark.parametrize("name", ["explain", "json"])
+def test_the_permissions_page_shows_what_explain_says(tmp_path: Path, space: Path, name: str):
+    shown: list[str] = []
+    for line in permissions_blocks(name):
+        if line.startswith("$ "):
+            shown += [line, *shell(line[2:], home=tmp_path / "home", space=space).splitlines()]
+    assert shown == permissions_blocks(name)
+
+
+def test_the_permissions_pages_commands_save_and_forget_rules(tmp_path: Path, space: Path):
+    *_, listing, last = [shell(line, home=tmp_path / "home", space=space) for line in permissions_blocks("rules")]
+    assert [line.split("  ")[1:3] for line in listing.splitlines() if line.startswith("  ")] == [
+        ["deny", " git push"],
+        ["allow", "cargo test"],
+    ]
+    assert last == ""
