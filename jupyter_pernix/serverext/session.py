@@ -7,6 +7,8 @@ person goes before those queued behind it.
 
 import logging
 from collections import deque
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 
 import anyio
 
@@ -120,6 +122,17 @@ class Session:
         """Free the memory; the next ``fold`` reads the log again."""
         if self._runner is None:
             self.log.forget_fold()
+
+    @asynccontextmanager
+    async def at_rest(self) -> AsyncGenerator[None]:
+        """No turn begins while this is open.
+
+        :raises Conflict: if one runs or waits
+        """
+        async with self._submitting:
+            if self.busy or self.waits:
+                raise Conflict("a turn is running or waiting; stop it, or wait for its end")
+            yield
 
     # ---- turns ----------------------------------------------------------------------------------------------------------
 

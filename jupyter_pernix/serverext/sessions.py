@@ -46,6 +46,7 @@ from .notebooks.session_cells import SessionCells
 from .questions import Question
 from .session import Session
 from .surroundings import Surroundings
+from .undo import SessionFiles
 from .workers import WorkerSessions
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class Sessions:
         self._make = partial(Session, around=around, questions=self._questions, inputs=self.inputs, workers=workers)
         self._warmed = False
         self.cells = SessionCells(around, self._session)
+        self.files = SessionFiles(around, self._session)
 
     def saw(self, group: list[Stored]) -> None:
         """For the store: what was committed, in order."""

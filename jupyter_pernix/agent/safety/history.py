@@ -17,7 +17,7 @@ Differences = Callable[[str, str | None], list[Difference]]
 
 _GIT_LINK = 0o120000
 _EXECUTABLE = 0o111
-_NOTEBOOK = ".ipynb"
+NOTEBOOK = ".ipynb"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +78,7 @@ class _Reading:
     kept: dict[tuple[TurnId, str], FilesKept] = field(default_factory=dict[tuple[TurnId, str], FilesKept])
     turns: list[TurnId] = field(default_factory=list[TurnId])
     commit: str = ""
-    commit_turn: TurnId = TurnId("")
+    commit_turn: TurnId | None = None
     tools: dict[CallId, str] = field(default_factory=dict[CallId, str])
     cut_off: tuple[TurnId, CallId, str] | None = None
     """A command of which is not known how it ended, and the commit before it."""
@@ -126,10 +126,11 @@ _COMMANDS = frozenset({"run_shell", "run_code", "run_cells"})
 
 @dataclass(kw_only=True)
 class History:
-    """``turns``: in their order. ``paths``: in the order of their first change."""
+    """``turns``: in their order. ``paths``: in the order of their first change. ``made``: folders that were made for a file."""
 
     turns: list[TurnId]
     paths: dict[str, Traces]
+    made: set[str] = field(default_factory=set[str])
 
     @classmethod
     def of(cls, log: Iterable[Stored], differences: Differences) -> "History":
@@ -151,8 +152,8 @@ class History:
         return history
 
     def _add(self, change: Change) -> None:
-        traces = self.paths.setdefault(change.path, Traces())
-        traces.standing.append(change)
+        self.paths.setdefault(change.path, Traces()).standing.append(change)
+        self.made.update(change.missing)
 
     def _restored(self, event: FileRestored) -> None:
         traces = self.paths.get(event.path)
@@ -174,7 +175,7 @@ class History:
 
 def _counts(path: str, span: _Span) -> bool:
     """A notebook that changes while code runs in a kernel is changed by its editor."""
-    return path.split("/", 1)[0] not in NOT_KEPT and not (span.in_kernel and path.endswith(_NOTEBOOK))
+    return path.split("/", 1)[0] not in NOT_KEPT and not (span.in_kernel and path.endswith(NOTEBOOK))
 
 
 def _by_tool(event: FileChanged, kept: FilesKept | None) -> Change:

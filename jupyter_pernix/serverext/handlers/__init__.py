@@ -10,8 +10,9 @@ from .notebooks_routes import NOTEBOOKS
 from .permissions_routes import PERMISSIONS
 from .server_routes import SERVER
 from .sessions_routes import SESSIONS
+from .undo_routes import UNDO
 
-ROUTES: tuple[Route, ...] = (*SERVER, *SESSIONS, *NOTEBOOKS, *MODELS, *PERMISSIONS)
+ROUTES: tuple[Route, ...] = (*SERVER, *SESSIONS, *NOTEBOOKS, *MODELS, *PERMISSIONS, *UNDO)
 
 
 def routes() -> Iterator[tuple[str, type[RequestHandler]]]:
