@@ -602,6 +602,15 @@ class Finding(Record, frozen=True):
     hint: str = ""
 
 
+class SandboxStatus(Record, frozen=True):
+    """Whether kernels and commands can run in the sandbox on this machine. ``why``: why not, and what to do. ``unlimited``: limits of the
+    settings that do not hold here, as sentences."""
+
+    works: bool
+    why: str = ""
+    unlimited: list[str] = []
+
+
 class GpuProcess(Record, frozen=True):
     """A process that holds memory of a GPU. ``name`` "" and ``used_bytes`` ``None``: this user may not know, or the driver does not say."""
 

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 import anyio
 import msgspec
 
-from ..errors import ToolFailed
+from ..errors import KernelError, ToolFailed
 from ..events import Delta, Event, Stored, TurnFinished
 from ..ids import CallId, ExecutionId, SessionId, TurnId
 from ..ports import Executor, Notebooks, WorkerAnswer
@@ -131,7 +131,11 @@ class Host:
         return self._log.summary.network
 
     def sandboxed(self, command: Sequence[str], *, network: bool) -> list[str]:
-        raise ToolFailed("Not run: the sandbox does not work here.")
+        log = self._log
+        try:
+            return log.around.sandboxes.command(log.session_id, log.space, command, network=network and self.network)
+        except KernelError as exc:
+            raise ToolFailed(f"Not run: {exc}") from exc
 
     async def append(self, *events: Event) -> list[Stored]:
         if self.detached:

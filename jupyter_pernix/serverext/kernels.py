@@ -15,6 +15,7 @@ from .surroundings import OnLate, SideFile
 
 if TYPE_CHECKING:
     from ..kernel.provision import Kernels, KernelSpec
+    from ..kernel.sandbox import Wall
 
 
 class LazyKernels:
@@ -42,13 +43,17 @@ class LazyKernels:
             await anyio.to_thread.run_sync(import_module, "jupyter_pernix.kernel.provision")
         return self._loaded()
 
-    async def start(self, kernel_name: str, *, cwd: Path, side_file: SideFile, on_late: OnLate) -> Executor:
-        """A new kernel with this process's environment, but for the keys of the server and of the endpoints.
+    async def start(
+        self, kernel_name: str, *, cwd: Path, side_file: SideFile, on_late: OnLate, wall: "Wall | None" = None
+    ) -> Executor:
+        """A new kernel with this process's environment, but for the keys of the server and of the endpoints; behind ``wall``, if one is
+        given.
 
         :raises KernelError: if it cannot be had
         """
         environ = self.environment()
-        executor = await (await self._load()).start(kernel_name, cwd, environ, side_file=side_file, on_late=on_late)
+        kernels = await self._load()
+        executor = await kernels.start(kernel_name, cwd, environ, side_file=side_file, on_late=on_late, wall=wall)
         if self.tasks is not None:
             start_guarded(self.tasks, executor.attend)
         return executor

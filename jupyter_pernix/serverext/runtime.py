@@ -35,6 +35,7 @@ from .notebooks.ydoc import SharedDocuments
 from .permissions import SavedPermissions
 from .reaper import Reaper
 from .run_notebooks import RunNotebooks
+from .sandbox import Sandboxes
 from .sessions import Sessions, resolved_root
 from .side_files import SideFiles
 from .store import EventStore
@@ -143,9 +144,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
         endpoints = Endpoints(settings, folder=options.config_folder)
         keys = config.secret_variables(settings, os.environ)
         kernels = LazyKernels(options.kernel_manager, withheld=keys)
-        sandboxes = Sandboxes(
-            settings.sandbox, home=Path.home().resolve(), hidden=_out_of_sight(options, data_folder)
-        )
+        sandboxes = Sandboxes(settings.sandbox, home=Path.home().resolve(), hidden=_out_of_sight(options, data_folder))
         stack.push_async_callback(anyio.to_thread.run_sync, sandboxes.close)
         stack.push_async_callback(kernels.aclose)
         tasks = kernels.tasks = await stack.enter_async_context(anyio.create_task_group())

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import anyio
+import anyio.to_thread
 
 from ..errors import Conflict, NotFound
 from ..events import (
@@ -117,6 +118,11 @@ class Session:
         if live is not None:
             live.saw(event)
         self.log.saw(stored)
+
+    async def put_away(self) -> None:
+        """The session is archived: let go of all that it has of the machine."""
+        await self.kernel.release()
+        await anyio.to_thread.run_sync(self.around.sandboxes.let_go, self.session_id)
 
     def forget_fold(self) -> None:
         """Free the memory; the next ``fold`` reads the log again."""

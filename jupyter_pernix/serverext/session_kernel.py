@@ -1,10 +1,12 @@
 """The kernel of one session: started on first use, let go of when the session is archived or takes another."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import anyio
+import anyio.to_thread
 
 from ..errors import KernelError, NotebookRefused
 from ..events import ExecutionOutput, KernelRestarted, ProblemNoticed
@@ -15,7 +17,15 @@ from .incell import InCellExecutor
 from .notebooks.attachment import Attachment
 from .session_log import SessionLog, turn_of_execution
 
+if TYPE_CHECKING:
+    from ..kernel.sandbox import Wall
+
 _MOST_SURVIVORS = 10
+
+NOT_FOR_NOTEBOOKS = (
+    "The sandbox is not for the notebook's kernel, which is your own: code that runs there has your rights. "
+    "Commands of this session run in the sandbox."
+)
 
 
 @runtime_checkable
@@ -49,6 +59,7 @@ class SessionKernel:
         self.cells_kernel_id = ""
         """The kernel of the cell that asked last, in a session whose code runs there; "" if it is not known."""
         self._beside: tuple[str, Executor] | None = None
+        self._told_not_walled = False
 
     @property
     def started(self) -> bool:
@@ -70,11 +81,15 @@ class SessionKernel:
             wanted = view.kernel_name or self._log.around.settings.kernel_name
             if view.place == "attached":
                 wanted = await self._attached_kernel()
-            key = f"{view.place} {wanted}"
+            walled = view.place == "own" and view.sandbox
+            key = f"{view.place} {walled} {walled and view.network} {wanted}"
             if self._executor is not None and self._executor_for == key:
                 return self._executor
             await self._let_go()
-            self._executor = await self._made(view.place, wanted)
+            wall = await self._wall(view.network) if walled else None
+            self._executor = await self._made(view.place, wanted, wall)
+            if view.sandbox and not walled:
+                await self._tell_not_walled()
             if isinstance(self._executor, TellsOfRestarts):
                 self._executor.on_restart = self._restarted
             self._executor_for = key
@@ -87,7 +102,20 @@ class SessionKernel:
         except NotebookRefused as exc:
             raise KernelError(str(exc)) from exc
 
-    async def _made(self, place: Place, wanted: str) -> Executor:
+    async def _wall(self, network: bool) -> "Wall":
+        """:raises KernelError: if there can be none here"""
+        around, log = self._log.around, self._log
+        return await anyio.to_thread.run_sync(
+            partial(around.sandboxes.wall, log.session_id, log.space, network=network)
+        )
+
+    async def _tell_not_walled(self) -> None:
+        if not self._told_not_walled:
+            self._told_not_walled = True
+            said = ProblemNoticed(session_id=self._log.session_id, turn_id=None, text=NOT_FOR_NOTEBOOKS)
+            await self._log.append(said)
+
+    async def _made(self, place: Place, wanted: str, wall: "Wall | None") -> Executor:
         around = self._log.around
         match place:
             case "in_cell":
@@ -103,7 +131,7 @@ class SessionKernel:
                 return await hub.attach(wanted, side_file=self.side_file, on_late=self._late_output)
             case "own":
                 return await around.kernels.start(
-                    wanted, cwd=self._log.space, side_file=self.side_file, on_late=self._late_output
+                    wanted, cwd=self._log.space, side_file=self.side_file, on_late=self._late_output, wall=wall
                 )
 
     async def _beside_cell(self) -> Executor:
@@ -137,7 +165,15 @@ class SessionKernel:
         if view.place != "own":
             return await self.executor()
         wanted = view.kernel_name or self._log.around.settings.kernel_name
-        return self._executor if self._executor_for.split(" ")[-1] == wanted else None
+        return self._executor if self._executor_for.split(" ", 3)[-1] == wanted else None
+
+    async def begin_anew(self, text: str) -> None:
+        """End the session's own kernel, if there is one, and tell why its variables are gone."""
+        executor = self._executor
+        if executor is None or (await self._log.fold()).view.place != "own":
+            return
+        await self._restarted(text)
+        await self.release()
 
     async def release(self) -> None:
         """Shut down the session's kernel, if it has one."""

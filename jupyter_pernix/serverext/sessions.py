@@ -257,7 +257,9 @@ class Sessions:
         if events:
             await session.log.append(*events)
         if session.log.summary.archived:
-            start_guarded(self.around.tasks, session.kernel.release)
+            start_guarded(self.around.tasks, session.put_away)
+        elif moved := _moved(summary, session.log.summary):
+            start_guarded(self.around.tasks, session.kernel.begin_anew, moved)
         return session.log.summary
 
     async def submit(self, session_id: SessionId, wanted: TurnCreate) -> TurnAccepted:
@@ -394,6 +396,19 @@ class Sessions:
 def _check_text(text: str) -> None:
     if not text.strip():
         raise InvalidInput("$.text", "the message is empty")
+
+
+def _moved(before: SessionSummary, now: SessionSummary) -> str:
+    """What is told of the kernel of a session that goes into the sandbox, out of it, or gets another wall; "" if it may go on."""
+    if before.sandbox == now.sandbox and (not now.sandbox or before.network == now.network):
+        return ""
+    if not now.sandbox:
+        said = "The session left the sandbox"
+    elif not before.sandbox:
+        said = "The session is in the sandbox now"
+    else:
+        said = f"The sandbox {'lets the network through' if now.network else 'keeps the network out'} now"
+    return f"{said}, and its kernel was ended: all variables are gone. The next code runs in a fresh one."
 
 
 def _check_budget(budget: Budget | None) -> None:

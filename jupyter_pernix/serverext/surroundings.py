@@ -16,10 +16,12 @@ from ..ports import Clock, Executor, TurnHost
 from ..records import OutputOp
 from .bus import Bus
 from .incell import InCellExecutions
+from .sandbox import Sandboxes
 from .side_files import SideFiles
 from .store import EventStore
 
 if TYPE_CHECKING:
+    from ..kernel.sandbox import Wall
     from .notebooks.hub import NotebookHub
 
 SideFile = Callable[[str], tuple[Path, str]]
@@ -47,7 +49,9 @@ Warm = Callable[[], Awaitable[None]]
 class Kernels(Protocol):
     """What starts kernels; see ``kernel.provision``."""
 
-    async def start(self, kernel_name: str, *, cwd: Path, side_file: SideFile, on_late: OnLate) -> Executor: ...
+    async def start(
+        self, kernel_name: str, *, cwd: Path, side_file: SideFile, on_late: OnLate, wall: "Wall | None" = None
+    ) -> Executor: ...
 
 
 @dataclass(kw_only=True)
@@ -76,6 +80,7 @@ class Surroundings:
     home: Path = field(default_factory=lambda: Path.home().resolve())
     notebooks: "NotebookHub | None" = None
     """The notebooks of the server; ``None``: it has none."""
+    sandboxes: Sandboxes = field(default_factory=lambda: Sandboxes(Settings().sandbox, home=Path.home().resolve()))
     executions: InCellExecutions = field(default_factory=InCellExecutions)
     naming: anyio.Lock = field(default_factory=anyio.Lock)
     """Held while the path of a run notebook is chosen and stored, so that no two sessions choose the same."""

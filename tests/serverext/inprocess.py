@@ -110,7 +110,9 @@ class World:
         finally:
             await store.aclose()
 
-    async def start(self, kernel_name: str, *, cwd: Path, side_file: SideFile, on_late: OnLate) -> FakeExecutor:
+    async def start(
+        self, kernel_name: str, *, cwd: Path, side_file: SideFile, on_late: OnLate, wall: object = None
+    ) -> FakeExecutor:
         """As ``surroundings.Kernels``."""
         return CountingExecutor(self.root / "ran.txt")
 

@@ -52,7 +52,9 @@ class HereExecutor(FakeExecutor):
 
 
 class HereKernels:
-    async def start(self, kernel_name: str, *, cwd: Path, side_file: SideFile, on_late: OnLate) -> Executor:
+    async def start(
+        self, kernel_name: str, *, cwd: Path, side_file: SideFile, on_late: OnLate, wall: object = None
+    ) -> Executor:
         return HereExecutor()
 
 

@@ -3,8 +3,10 @@
 import os
 import re
 import shutil
+from functools import partial
 from typing import Annotated
 
+import anyio.to_thread
 from msgspec import Meta
 
 from ...errors import ToolFailed, ToolRetry
@@ -43,9 +45,13 @@ async def _run_shell(context: ToolContext, args: RunShell) -> ToolResult:
     deadline = context.deadline(min(args.timeout_seconds, context.deadlines.shell))
     spill, relative = context.host.side_file(f"{context.call_id}.txt")
     output = Output(spill=spill)
+    command = [bash, "--noprofile", "--norc", "-c", args.command]
+    if context.host.sandbox:
+        walled = partial(context.host.sandboxed, command, network=context.host.network)
+        command = await anyio.to_thread.run_sync(walled)
     try:
         ended = await run_process(
-            [bash, "--noprofile", "--norc", "-c", args.command],
+            command,
             cwd=context.scope.root,
             env=cleaned(os.environ),
             mark=context.call_id,

@@ -1,24 +1,28 @@
 """The sandbox: kernels and commands behind bubblewrap, which see their folder, a temporary one, programs, and nothing else of the machine.
 
-``Wall`` says what they may do, ``walled`` is the command line, ``SandboxProvisioner`` starts kernels by it, ``why_not`` tells whether
-this machine can do it.
+``Wall`` says what they may do, ``behind`` is the command line, ``why_not`` tells whether this machine can do it. ``provisioner.py``, which
+needs Jupyter's client, starts kernels so.
 """
 
 from .kept import KEPT_NAMES, kept_in
-from .limits import Limits
-from .probe import WallFailed, limits_here, why_not
-from .provisioner import SandboxProvisioner, speaks_unix_sockets
-from .wall import Wall, walled
+from .limits import NO_GROUP, Group, Limits
+from .probe import WallFailed, behind, limited_by, limits_missing, look_again, why_not
+from .telling import finding
+from .wall import Wall, refusal
 
 __all__ = [
     "KEPT_NAMES",
+    "NO_GROUP",
+    "Group",
     "Limits",
-    "SandboxProvisioner",
     "Wall",
     "WallFailed",
+    "behind",
+    "finding",
     "kept_in",
-    "limits_here",
-    "speaks_unix_sockets",
-    "walled",
+    "limited_by",
+    "limits_missing",
+    "look_again",
+    "refusal",
     "why_not",
 ]

@@ -4,15 +4,17 @@ import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from ...errors import KernelError
 from . import machine as machine_
-from .limits import Group, Limits, Places, new_group, places
+from . import prefixes
+from .limits import NO_GROUP, Group, Limits, Places, new_group, places
 from .machine import Machine, this_machine
-from .wall import Wall, walled
+from .wall import Access, Wall, refusal, walled
 
 _DEADLINE = 15.0
 _FIRST_KERNEL_THAT_COUNTS = (5, 14)
@@ -139,7 +141,7 @@ def counts_processes() -> bool:
     return os.geteuid() != 0 and release >= _FIRST_KERNEL_THAT_COUNTS
 
 
-def limits_here(limits: Limits) -> list[str]:
+def limits_missing(limits: Limits) -> list[str]:
     """What of these limits does not hold on this machine, as sentences."""
     counted = group_places().counts
     missing: list[str] = []
@@ -148,6 +150,48 @@ def limits_here(limits: Limits) -> list[str]:
     if limits.processes is not None and "pids" not in counted and not counts_processes():
         missing.append("the number of processes is not limited")
     return missing
+
+
+def limited_by(limits: Limits) -> Group:
+    """A new control group with these limits, as far as they can be had here; to be removed. Blocking."""
+    return new_group(limits, group_places())
+
+
+# ---- commands -----------------------------------------------------------------------------------------------------------
+
+
+def behind(
+    wall: Wall,
+    command: Sequence[str],
+    *,
+    environ: Mapping[str, str],
+    group: Group = NO_GROUP,
+    own: Sequence[tuple[Path, Access]] = (),
+) -> list[str]:
+    """``command`` behind ``wall`` on this machine, as ``wall.walled``; with what its program needs to run shown. Blocking.
+
+    :raises WallFailed: if the sandbox does not work here, or not for this scope
+    """
+    said = why_not() or refusal(wall.scope, wall.home)
+    machine = this_machine()
+    if said or machine is None:
+        raise WallFailed(said)
+    path = environ.get("PATH", "")
+    shown = (
+        *prefixes.needed(command[0], path=path, scope=wall.scope, home=wall.home),
+        *prefixes.needed(sys.executable, path=path, scope=wall.scope, home=wall.home),
+        *prefixes.user_packages(),
+        Path(__file__).resolve().parents[2],
+    )
+    return walled(
+        replace(wall, readable=(*wall.readable, *shown)),
+        command,
+        machine=machine,
+        group=group,
+        count_processes=counts_processes(),
+        environ=environ,
+        own=own,
+    )
 
 
 def _joins(group: Group) -> bool:

@@ -11,6 +11,7 @@ them starts only where the wall lets the network through.
 import os
 import shutil
 import signal
+import subprocess
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -25,12 +26,11 @@ from jupyter_client.manager import KernelManager
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 from traitlets import Bool, Float, Int, List, Unicode
 
-from . import environment, prefixes
+from . import environment
 from .kept import kept_in
-from .limits import NO_GROUP, Limits, new_group
-from .machine import this_machine
-from .probe import WallFailed, counts_processes, group_places, why_not
-from .wall import Access, Wall, refusal, walled
+from .limits import NO_GROUP, Limits
+from .probe import WallFailed, behind, limited_by, why_not
+from .wall import Access, Wall
 
 _UNIX_SOCKETS = ("ipykernel", "bash_kernel")
 _SIGNALLED = 128
@@ -59,16 +59,13 @@ class SandboxProvisioner(LocalProvisioner):
         """:raises WallFailed: if the sandbox does not work here, or not for this folder or kernel"""
         wall = cast("Wall | None", kwargs.pop("wall", None))
         said = await anyio.to_thread.run_sync(why_not)
-        if said:
+        if said:  # before anything is made for it
             raise WallFailed(said)
         self._room = self._room or await anyio.to_thread.run_sync(_new_room)
         environ = cast("dict[str, str]", kwargs.get("env") or dict(os.environ))
         kwargs["env"] = environment.cleaned(environ)
         folder = str(kwargs.get("cwd") or ".")
         self._wall = wall or await anyio.to_thread.run_sync(self._wall_of_our_own, folder)
-        refused = refusal(self._wall.scope, self._wall.home)
-        if refused:
-            raise WallFailed(refused)
         self._speak_over_sockets()
         prepared = await super().pre_launch(**kwargs)
         prepared["cmd"] = await anyio.to_thread.run_sync(
@@ -109,11 +106,11 @@ class SandboxProvisioner(LocalProvisioner):
             temporary=self._room / "tmp",
             home=Path.home().resolve(),
             network=bool(self.network),
-            readable=tuple(Path(path).expanduser().resolve() for path in cast("list[str]", self.readable)),
+            readable=tuple(Path(path).expanduser().resolve() for path in self.readable),
             kept=kept_in(scope),
             limits=Limits(
                 memory=None if self.memory_gib is None else int(cast(float, self.memory_gib) * 2**30),
-                processes=cast("int | None", self.processes),
+                processes=self.processes,
             ),
         )
 
@@ -134,27 +131,21 @@ class SandboxProvisioner(LocalProvisioner):
 
     def _behind(self, wall: Wall, command: list[str], environ: Mapping[str, str]) -> list[str]:
         """Blocking."""
-        room, machine = self._room, this_machine()
-        assert room is not None and machine is not None
-        self._group = new_group(wall.limits, group_places())
+        assert self._room is not None
+        self._group = limited_by(wall.limits)
         manager = cast(KernelManager, self.parent)
-        shown = _shown_for(command, environ.get("PATH", ""), wall, manager)
-        own: list[tuple[Path, Access]] = [(Path(manager.connection_file), "read"), (room / "s", "write")]
-        return walled(
-            replace(wall, readable=(*wall.readable, *shown)),
-            command,
-            machine=machine,
-            group=self._group,
-            count_processes=counts_processes(),
-            environ=environ,
-            own=own,
-        )
+        folder = self.kernel_spec.resource_dir
+        if folder and any(folder in part for part in command):
+            wall = replace(wall, readable=(*wall.readable, Path(folder)))
+        own: list[tuple[Path, Access]] = [(Path(manager.connection_file), "read"), (self._room / "s", "write")]
+        return behind(wall, command, environ=environ, group=self._group, own=own)
 
     # ---- its processes --------------------------------------------------------------------------------------------------
 
     def _kernel_pid(self) -> int | None:
         """The kernel itself, as seen from outside: below bubblewrap is the first process inside, and below that the kernel."""
-        first = _child(self.process.pid) if self.process is not None else None
+        process = cast("subprocess.Popen[bytes] | None", self.process)  # pyright: ignore[reportUnknownMemberType]
+        first = _child(process.pid) if process is not None else None
         return _child(first) if first is not None else None
 
     async def _all_gone(self) -> None:
@@ -169,19 +160,6 @@ def _new_room() -> Path:
     for name in ("s", "tmp"):
         (room / name).mkdir(mode=0o700)
     return room
-
-
-def _shown_for(command: list[str], path: str, wall: Wall, manager: KernelManager) -> list[Path]:
-    """What the kernel's program needs: its environment, its kernelspec's folder, this package."""
-    shown = [
-        *prefixes.needed(command[0], path=path, scope=wall.scope, home=wall.home),
-        *prefixes.user_packages(),
-        Path(__file__).resolve().parents[2],
-    ]
-    folder = manager.kernel_spec.resource_dir if manager.kernel_spec is not None else ""
-    if folder and any(folder in part for part in command):
-        shown.append(Path(folder))
-    return shown
 
 
 def _child(pid: int) -> int | None:

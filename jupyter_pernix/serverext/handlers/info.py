@@ -4,7 +4,7 @@ from jupyter_server.auth.decorator import authorized
 from tornado import web
 
 from ... import __version__
-from ...records import Record
+from ...records import Record, SandboxStatus
 from .base import PernixHandler
 
 
@@ -18,6 +18,7 @@ class Info(Record, frozen=True):
     data_dir_ok: bool
     sessions: int
     busy: int
+    sandbox: SandboxStatus
 
 
 class InfoHandler(PernixHandler):
@@ -34,5 +35,6 @@ class InfoHandler(PernixHandler):
                 data_dir_ok=True,
                 sessions=len(runtime.store.summaries()),
                 busy=runtime.sessions.busy,
+                sandbox=await runtime.sandboxes.status(),
             )
         )
