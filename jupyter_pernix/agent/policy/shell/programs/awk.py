@@ -41,6 +41,8 @@ def judge_awk(call: Call) -> Finding:
     if any(word.glob and word.text == program for word in call.words[1:]):
         return always("The program of awk is not known", "opaque", reads=files)
     opened = _READ_FILE.findall(program)
+    if "\\\n" in program or "\r" in program:
+        return always("The program of awk cannot be taken apart", "opaque", reads=files)
     if _RUNS.search(program):
         texts = ["".join(match) for match in _SYSTEM_TEXT.findall(program)]
         text = "\n".join(texts) if texts and not any("\\" in each for each in texts) else None

@@ -35,7 +35,8 @@ MAKING: Mapping[str, Spec] = {
 }
 DELETES = word_set("rm rmdir unlink shred srm trash trash-put gio wipe rimraf del")
 PROCESSES = word_set("kill pkill killall skill snice xkill renice fuser tmux-kill killall5")
-MACHINE = word_set("""shutdown reboot halt poweroff init telinit systemctl service rc-service launchctl mount umount swapon swapoff losetup cryptsetup lvm
+MACHINE = word_set("""shutdown reboot halt poweroff init telinit systemctl service rc-service launchctl mount umount
+    swapon swapoff losetup cryptsetup lvm
     lvcreate vgcreate pvcreate fdisk sfdisk cfdisk gdisk sgdisk parted partprobe wipefs blkdiscard hdparm tune2fs resize2fs fsck e2fsck
     mkswap mknod iptables ip6tables nft ufw firewall-cmd ip ifconfig route brctl tc ethtool nmcli iw rfkill sysctl modprobe insmod rmmod
     dmesg useradd userdel usermod groupadd groupdel groupmod adduser deluser addgroup passwd chpasswd chsh chfn visudo hostnamectl
@@ -51,8 +52,10 @@ _COMPRESS = word_set(
     "gzip bzip2 xz zstd lz4 compress pigz pbzip2 brotli 7z 7za rar unrar cpio ar jar zip unzip ditto pax"
 )
 CHANGING = (
-    frozenset(MAKING) | DELETES | PROCESSES | MACHINE | LATER | RIGHTS | SECRETS | _COMPRESS | {"ln", "dd", "truncate", "tar", "bsdtar", "fallocate"}
-    | {"patch", "ed", "rename", "vidir", "sponge", "mkfifo", "link", "symlinks", "xclip", "pbcopy", "xsel", "screencapture", "open", "xdg-open"}
+    frozenset(MAKING) | DELETES | PROCESSES | MACHINE | LATER | RIGHTS | SECRETS | _COMPRESS | {"ln", "dd",
+    "truncate", "tar", "bsdtar", "fallocate"}
+    | {"patch", "ed", "rename", "vidir", "sponge", "mkfifo", "link", "symlinks", "xclip", "pbcopy", "xsel",
+    "screencapture", "open", "xdg-open"}
 )  # fmt: skip
 _TAR = spec("t v z j J f: Z zstd gzip bzip2 xz list verbose file: exclude: wildcards no-wildcards", "text")
 

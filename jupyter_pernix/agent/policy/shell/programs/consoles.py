@@ -25,6 +25,7 @@ _PS_VALUED = frozenset(
     ("-p", "-u", "-U", "-C", "-t", "-g", "-G", "-s", "-q", "p", "U", "t", "--sort", "--pid", "--ppid", "--user")
 )
 _PS_FORMAT = frozenset(("-o", "o", "-O", "--format"))
+_PS_BUNDLED_FORMAT = re.compile("-[AadefFjlLNPTwy]*o")
 _PS_COLUMNS = frozenset(
     [
         "pid",
@@ -165,7 +166,8 @@ def judge_ps(call: Call) -> Finding:
     dashed_e = extended = False
     while words:
         word = words.pop(0)
-        if word in _PS_FORMAT or word.startswith(("--format=", "--sort=")):
+        if word in _PS_FORMAT or _PS_BUNDLED_FORMAT.fullmatch(word) or word.startswith(("--format=", "--sort=")):
+            dashed_e = dashed_e or "e" in word.partition("=")[0].removeprefix("--")
             columns = word.partition("=")[2] or (words.pop(0) if words else "")
             if any(column.lstrip("+-").partition("=")[0] not in _PS_COLUMNS for column in re.split(r"[, ]", columns)):
                 return always("ps is asked for columns that are not known to be harmless", "reads_env")

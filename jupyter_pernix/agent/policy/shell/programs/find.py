@@ -1,23 +1,22 @@
 """find and xargs: what they run for each file is judged in their place."""
 
-import os
 from dataclasses import replace
-from pathlib import Path
 
 from ..parts import EXACT, Call, Finding, Word
 from .findings import JudgeCall, always, asks, inner, only_reads, strictest_of
+from .links import stays
 from .options import parse, spec, word_set
 
-_TESTS_BARE = word_set("""-daystart -depth -d -mount -xdev -noleaf -warn -nowarn -ignore_readdir_race -empty -executable -readable -writable -nogroup -nouser
+_TESTS_BARE = word_set("""-daystart -depth -d -mount -xdev -noleaf -warn -nowarn -ignore_readdir_race -empty
+    -executable -readable -writable -nogroup -nouser
     -true -false -prune -quit -print -print0 -ls -a -o -and -or -not ! ( ) , -nofollow -x""")
-_TESTS_VALUED = word_set("""-maxdepth -mindepth -regextype -amin -cmin -mmin -atime -ctime -mtime -fstype -gid -group -ilname -iname -inum -ipath -iregex
+_TESTS_VALUED = word_set("""-maxdepth -mindepth -regextype -amin -cmin -mmin -atime -ctime -mtime -fstype -gid -group
+    -ilname -iname -inum -ipath -iregex
     -iwholename -links -lname -name -path -perm -regex -size -type -uid -used -user -wholename -xtype -context -printf -newermt -newerat
     -newerct -since""")
 _TESTS_FILE = word_set("-newer -anewer -cnewer -samefile -neweraa -neweram -newercm -newermm -newerBB")
 _WRITES = word_set("-fprint -fprint0 -fls -fprintf")
 _RUNS = word_set("-exec -execdir -ok -okdir")
-_LOOKED_AT = 400
-"""How many files are looked at for links that lead out, before the answer is that it is not known."""
 
 _XARGS = spec(
     """0 r t p x o n: L: P: s: I: d: E: a< J: R: S: i? l? e? null no-run-if-empty verbose interactive exit max-args: max-lines? max-procs:
@@ -52,7 +51,7 @@ def judge_find(call: Call, judge: JudgeCall) -> Finding:
         finding = strictest_of(finding, found)
     if finding.ruling == "ask":
         finding = replace(finding, rule=EXACT)
-    elif finding.ruling == "auto" and not (plain_files or _stays(call, folders or ["."])):
+    elif finding.ruling == "auto" and not (plain_files or stays(call, folders or ["."])):
         finding = strictest_of(finding, asks("A link that find comes by may lead out of the space", EXACT))
     if len(runs) == 1:
         return replace(finding, runs=runs[0])
@@ -110,21 +109,6 @@ def _command(words: list[Word]) -> tuple[Word, ...] | None:
     return None
 
 
-def _stays(call: Call, folders: list[str]) -> bool:
-    """Whether none of the links below ``folders`` leads out of the space."""
-    seen = 0
-    for folder in folders:
-        for parent, names, files in os.walk(Path(call.folder, folder)):
-            for name in (*names, *files):
-                seen += 1
-                path = Path(parent, name)
-                if seen > _LOOKED_AT or (
-                    path.is_symlink() and not path.resolve().is_relative_to(Path(call.root).resolve())
-                ):
-                    return False
-    return True
-
-
 def judge_xargs(call: Call, judge: JudgeCall) -> Finding:
     found = parse(_XARGS, call.args, to_first_operand=True)
     count = len(found.operands)
@@ -150,7 +134,8 @@ def judge_xargs(call: Call, judge: JudgeCall) -> Finding:
     return replace(finding, runs=command, unknown_operands=True)
 
 
-_TAKE_ANY = word_set("""cat head tail wc grep egrep fgrep ls stat file md5sum sha1sum sha256sum sha512sum cut sort uniq nl strings basename dirname realpath
+_TAKE_ANY = word_set("""cat head tail wc grep egrep fgrep ls stat file md5sum sha1sum sha256sum sha512sum cut sort
+    uniq nl strings basename dirname realpath
     readlink echo printf du test column od rev tac cmp diff""")
 """Readers to which no word of a file can give a program to run."""
 

@@ -150,6 +150,10 @@ def _read(call: Call, phrase: str, of: Spec, rest: tuple[str, ...]) -> Finding:
         return asks(
             f"{name} writes {written!r}", EXACT, effects=("writes_file",), reads=path_words(rest), writes=(written,)
         )
+    if any("%G" in arg for arg in rest):
+        return always(
+            f"{name} runs the program that checks signatures", "runs_process", "opaque", reads=path_words(rest)
+        )
     if found.follows:
         return always(
             f"{name} {found.follows} reads any files, also such as git does not keep", "opaque", reads=found.operands
@@ -214,7 +218,7 @@ def _config(call: Call, rest: tuple[str, ...]) -> Finding | None:
     keys = [given] if given else found.operands
     asked = rest[:1] in (("get",), ("list",)) or bool(given) or found.has("-l", "--list")
     plain = not found.unknown and (asked or len(found.operands) == 1) and len(keys) <= (2 if given else 1)
-    if not plain or not all(re.fullmatch(r"[A-Za-z][\w.*-]*", key) for key in keys):
+    if not plain or not all(re.fullmatch(r"[A-Za-z][\w.*-]*", key) and (asked or "." in key) for key in keys):
         return always(
             "git config decides what git runs and where it connects to",
             "runs_later",
@@ -277,9 +281,9 @@ def _clone(call: Call, rest: tuple[str, ...]) -> Finding | None:
 
 def _archive(call: Call, rest: tuple[str, ...]) -> Finding | None:
     found = parse(
-        spec("o> l v format: prefix: output> list verbose worktree-attributes add-file< remote! exec!", "text"), rest
+        spec("o> l v format~ prefix: output> list verbose worktree-attributes add-file< remote! exec!", "text"), rest
     )
-    if found.starts or found.unknown:
+    if found.starts or found.unknown or found.follows:
         return None
     if found.writes:
         return asks("git archive writes a file", EXACT, effects=("writes_file",), writes=found.writes)

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from .options import Spec, spec
 
-_DIFF = """p u s U: R a b w M? C? B? D S: G: z W l: X? O! patch no-patch unified: raw minimal patience histogram diff-algorithm: stat? stat-width:
+_DIFF = """p u s U: R a b w M? C? B? D S: G: z W l: X? O! patch no-patch unified: raw minimal patience histogram
+    diff-algorithm: stat? stat-width:
 numstat shortstat dirstat? cumulative summary patch-with-stat name-only name-status submodule? color? no-color color-moved?
 no-color-moved color-words? word-diff? word-diff-regex: no-renames rename-empty check ws-error-highlight: full-index binary abbrev?
 find-renames? find-copies? find-copies-harder diff-filter: pickaxe-all pickaxe-regex text ignore-space-at-eol ignore-space-change
@@ -25,14 +26,16 @@ _REV_LIST = spec(
     numeric=True,
 )
 _NAMES = spec(
-    """a r v l q all remotes verbose list contains? no-contains? merged? no-merged? sort: points-at: format: color? no-color column? no-column
+    """a r v l q all remotes verbose list contains? no-contains? merged? no-merged? sort: points-at: format: color?
+    no-color column? no-column
     show-current abbrev? no-abbrev ignore-case omit-empty i n?""",
     "text",
 )
 
 GIT_READS: Mapping[str, Spec] = {
     "status": spec(
-        """s b u? z v long short branch show-stash porcelain? verbose untracked-files? ignore-submodules? ignored? column? no-column ahead-behind
+        """s b u? z v long short branch show-stash porcelain? verbose untracked-files? ignore-submodules? ignored?
+    column? no-column ahead-behind
         no-ahead-behind renames no-renames find-renames?"""
     ),
     "log": _REVS,
@@ -45,13 +48,15 @@ GIT_READS: Mapping[str, Spec] = {
     "diff-files": spec(_DIFF + " q"),
     "range-diff": spec(_DIFF + " creation-factor: no-dual-color left-only right-only", "text"),
     "blame": spec(
-        """b c l t f n e p s w L: M? C? S! root show-stats incremental porcelain line-porcelain show-name show-number show-email date: abbrev?
+        """b c l t f n e p s w L: M? C? S! root show-stats incremental porcelain line-porcelain show-name show-number
+    show-email date: abbrev?
         since: reverse first-parent ignore-rev: ignore-revs-file< contents< color-lines color-by-age minimal progress no-progress
         encoding:"""
     ),
     "annotate": spec("l t f L: M? C? w"),
     "ls-files": spec(
-        """c d m o i s u k t v f z x: X< e: cached deleted modified others ignored stage unmerged killed directory no-empty-directory exclude:
+        """c d m o i s u k t v f z x: X< e: cached deleted modified others ignored stage unmerged killed directory
+    no-empty-directory exclude:
         exclude-from< exclude-per-directory: exclude-standard error-unmatch with-tree: full-name recurse-submodules abbrev? debug eol
         deduplicate sparse format: resolve-undo"""
     ),
@@ -109,7 +114,7 @@ BRANCH_LIKE = _NAMES
 
 SECOND_READS: Mapping[str, Mapping[str, Spec]] = {
     "stash": {"list": _REVS, "show": _REVS},
-    "remote": {"show": spec("n", "text"), "get-url": spec("push all", "text")},
+    "remote": {"get-url": spec("push all", "text")},
     "worktree": {"list": spec("v z porcelain verbose", "none")},
     "submodule": {"status": spec("cached recursive"), "summary": spec("cached files n: summary-limit:", "text")},
     "reflog": {"show": _REVS, "exists": spec("", "text"), "list": spec("", "none")},

@@ -43,7 +43,8 @@ INTERPRETERS: Mapping[str, Spec] = {
 }
 _PYTHON_NAME = re.compile(r"(?:python|pypy)(?:\d(?:\.\d{1,2})?)?t?w?")
 _SHELLS = frozenset(("bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh"))
-TEXT_ONLY = word_set("""ipython ipython3 bpython ptpython psql mysql mariadb sqlite3 sqlite duckdb mongosh mongo redis-cli clickhouse-client cqlsh sqlcmd irb
+TEXT_ONLY = word_set("""ipython ipython3 bpython ptpython psql mysql mariadb sqlite3 sqlite duckdb mongosh mongo
+    redis-cli clickhouse-client cqlsh sqlcmd irb
     pry ghci scala osascript pwsh powershell R octave gnuplot maxima sage erl iex bc dc ed ex vi vim nvim emacs nano m4 gdb-multiarch
     wish jshell clj clojure sbcl racket powershell.exe cmd.exe wine osqueryi isql usql litecli pgcli mycli kafka-console-producer""")
 """They run what they are given or typed as code, or open another place where commands can be typed."""

@@ -25,6 +25,7 @@ _SENDS = ("-d", "-F", "-X", "--data", "--data-ascii", "--data-binary", "--data-r
 _LOCAL_HOST = re.compile(r"localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]|::1")
 _JUPYTER_PORTS = range(8888, 8900)
 _HIDING_HEADER = re.compile(r"(?i)\s*(?:authorization|cookie|x-xsrftoken|host|proxy-\S+)\s*:|@")
+_TOKEN = re.compile(r"(?i)token=|key=|password=|secret=")
 _TRANSFERS = word_set("scp sftp rsync rclone ftp lftp tftp ncftp aria2c axel")
 _OPENS = word_set(
     "nc ncat netcat socat telnet ssh mosh autossh sshuttle ngrok cloudflared localtunnel lt nmap masscan tcpdump openssl"
@@ -91,6 +92,11 @@ def _curl(call: Call) -> Finding:
     if found.has(*_SENDS) or found.follows or writes:
         why = "curl sends data or writes a file here"
         return asks(why, EXACT, effects=("network", "writes_file"), grave=True, reads=sent, writes=writes)
+    told = [value for option, value in found.given if option in ("-w", "--write-out") and value]
+    if any(value.startswith("@") or "%output" in value for value in told) or any(_TOKEN.search(url) for url in urls):
+        return always(
+            "curl reads or writes a file by its format, or is given a token", "network", "reads_secret", grave=True
+        )
     if local and not found.has("-L", "--location"):
         return only_reads("curl from this machine")
     return asks("curl fetches over the network", "curl", effects=("network",), grave=True)
@@ -124,7 +130,8 @@ def _is_jupyter(url: str) -> bool:
 
 
 _WGET = spec(
-    """q v nv S c N 4 6 t: T: w: quiet verbose no-verbose server-response continue timestamping tries: timeout: wait: spider no-check-certificate~
+    """q v nv S c N 4 6 t: T: w: quiet verbose no-verbose server-response continue timestamping tries: timeout: wait:
+    spider no-check-certificate~
     O> P> o> a> output-document> directory-prefix> output-file>""",
     "text",
 )

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 
 from ..parts import Call, Finding
 from .findings import always, asks, only_reads, path_words
+from .links import stays
 from .options import Parsed, Spec, parse, spec
 
 _SUM = "b c! check! t z l: binary tag text zero length: algorithm: a: quiet~ status~ strict~ warn~ w~"
-_GREP = """E F G P e: i v w x c l L n H h o q s m: A: B: C: r R! f< a I U z Z b T d: D: y
+_GREP = """E F G P e: i v w x c l L n H h o q s m: A: B: C: r R f< a I U z Z b T d: D: y
 extended-regexp fixed-strings basic-regexp perl-regexp regexp: ignore-case no-ignore-case invert-match word-regexp line-regexp count
 files-with-matches files-without-match line-number with-filename no-filename only-matching quiet silent no-messages max-count:
-after-context: before-context: context: recursive dereference-recursive! file< text binary-files: null-data null byte-offset
+after-context: before-context: context: recursive dereference-recursive file< text binary-files: null-data null byte-offset
 initial-tab directories: devices: include: exclude: exclude-dir: exclude-from< color? colour? line-buffered label: binary
 group-separator: no-group-separator"""
 _RG = """e: f< i S s v w x c l n N H I o q m: A: B: C: r: g: t: T: F P U 0 a u j: M: . p d: L!
@@ -37,11 +38,11 @@ exclude: exclude-from< one-file-system count-links no-dereference files0-from! d
 _TREE = """a d f i n C s h p u g D F q r t c U N Q A S X J v x L: P: I: o> l! R! H: T:
 gitignore gitfile< matchdirs ignore-case prune noreport dirsfirst filesfirst sort? filelimit: metafirst du si timefmt: charset: inodes
 device info infofile< nolinks fromfile!"""
-_DIFF = """u q r! N a b B w i y s E Z t T c C: U: W: p d F: I: x: X< e n S: L:
+_DIFF = """u q r N a b B w i y s E Z t T c C: U: W: p d F: I: x: X< e n S: L:
 unified? brief new-file text ignore-space-change ignore-blank-lines ignore-all-space ignore-case side-by-side report-identical-files
 ignore-tab-expansion ignore-trailing-space expand-tabs initial-tab context? width: show-c-function minimal show-function-line:
 ignore-matching-lines: exclude: exclude-from< normal ed rcs left-column suppress-common-lines label: tabsize: strip-trailing-cr color?
-palette: speed-large-files horizon-lines: no-dereference from-file< to-file< recursive!"""
+palette: speed-large-files horizon-lines: no-dereference from-file< to-file< recursive"""
 
 READERS: Mapping[str, Spec] = {
     "cat": spec(
@@ -60,10 +61,10 @@ READERS: Mapping[str, Spec] = {
         join-blank-lines: number-format: no-renumber number-separator: starting-line-number: number-width:"""
     ),
     "sort": spec(
-        """b d f g i M h n R r V c C k: m s t: u z o> S: T~ ignore-leading-blanks dictionary-order ignore-case general-numeric-sort
+        """b d f g i M h n R r V c C k: m s t: u z o> S: T> ignore-leading-blanks dictionary-order ignore-case general-numeric-sort
         ignore-nonprinting month-sort human-numeric-sort numeric-sort random-sort reverse version-sort sort: check? key: merge stable
         field-separator: unique zero-terminated parallel: debug buffer-size: batch-size: random-source< output> compress-program!
-        files0-from! temporary-directory~"""
+        files0-from! temporary-directory>"""
     ),
     "cut": spec(
         """b: c: d: f: n s z bytes: characters: delimiter: fields: complement only-delimited output-delimiter: zero-terminated"""
@@ -212,9 +213,20 @@ def read_with(call: Call, of: Spec, found: Parsed) -> Finding:
         )
     if not operands_known:
         return always(f"{name} may change something with the words given to it", "privilege", grave=True)
+    if (_follows(call.name, found) and not stays(call, files)) or (
+        call.name == "strings" and any(arg[:1] == "@" for arg in call.args)
+    ):
+        return always(f"{name} may come by a link or a list that leads out of the space", "opaque", reads=reads)
     if found.follows:
         return asks(f"{name} with {found.follows} is no plain reading", name, reads=reads)
     return only_reads(name, reads=reads)
+
+
+def _follows(name: str, found: Parsed) -> bool:
+    """Whether the links below the folders that are named are followed."""
+    return name in ("diff", "colordiff") or (
+        name in ("grep", "egrep", "fgrep") and found.has("-R", "--dereference-recursive")
+    )
 
 
 def _files(call: Call, of: Spec, found: Parsed) -> tuple[list[str], bool]:
@@ -229,5 +241,5 @@ def _files(call: Call, of: Spec, found: Parsed) -> tuple[list[str], bool]:
         return operands, True
     given = found.has("-e", "-f", "--regexp", "--file", "--files", "--type-list")
     files = operands if given and call.name not in ("fd", "fdfind") else operands[1:]
-    searches = call.name in ("rg", "fd", "fdfind") or found.has("-r", "--recursive")
+    searches = call.name in ("rg", "fd", "fdfind") or found.has("-r", "-R", "--recursive", "--dereference-recursive")
     return files or (["."] if searches else []), True

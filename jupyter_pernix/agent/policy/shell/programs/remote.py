@@ -9,7 +9,8 @@ from .options import parse, spec
 from .tools import Tool, judge_tool, tool
 
 _DOCKER_LIST = spec("a q s f: n: l all quiet size filter: format: last: latest no-trunc digests", "text")
-_KUBE = """n: namespace: context: cluster: user: kubeconfig< v: o: output: l: selector: A all-namespaces w watch request-timeout: f< filename<
+_KUBE = """n: namespace: context: cluster: user: kubeconfig< v: o: output: l: selector: A all-namespaces w watch
+    request-timeout: f< filename<
 R recursive show-labels no-headers sort-by: field-selector: c: container: tail: since: p previous"""
 _AWS = "profile: region: output: query: endpoint-url! no-cli-pager no-paginate color: no-sign-request debug ca-bundle< cli-read-timeout:"
 

@@ -165,7 +165,7 @@ class _Reader:
             while (character := self._next()) != delimiter:
                 if character == "\\":
                     self._next()
-                elif character == "\n" and part == 0:
+                elif character == "\n":
                     raise _Unreadable
             if part == 0 and _open_bracket(self._text[start : self._at - 1]):
                 raise _Unreadable
@@ -188,10 +188,14 @@ class _Reader:
                 raise _Unreadable
 
     def _lines(self) -> None:
-        """The text of ``a``, ``i``, ``c``: to the end of the line, over lines that end with a backslash."""
-        while self._line().endswith("\\"):
-            if self._end():
-                raise _Unreadable
+        """The text of ``a``, ``i``, ``c``: the rest of the line, or after a backslash the next one. Seds differ in what further
+        backslashes in it mean."""
+        line = self._line()
+        if line.strip() == "\\" and not self._end():
+            self._at += 1
+            line = self._line()
+        if "\\" in line:
+            raise _Unreadable
 
     def _closed(self) -> None:
         self._skip(" \t")

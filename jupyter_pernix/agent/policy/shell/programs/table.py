@@ -26,7 +26,8 @@ from .builtins import BUILTINS, judge_builtin
 from .findings import always, asks, depth_of, inner, path_words
 from .options import could_be_option, word_set
 
-OWN_TOOLS = word_set("""edit_file edit_notebook inspect_variables list_files read_file read_notebook run_cells run_code run_shell search_files write_file
+OWN_TOOLS = word_set("""edit_file edit_notebook inspect_variables list_files read_file read_notebook run_cells
+    run_code run_shell search_files write_file
     web_search web_fetch delegate finish memory_search remember run_job insert_cell execute_cell apply_patch read_output""")
 """Tools of this and other agents, sometimes typed as commands by a model."""
 
@@ -49,30 +50,17 @@ _SMALL: dict[str, Callable[[Call], Finding]] = {
     "git": git.judge_git,
 }
 _VERSION_LETTER = {
-    **dict.fromkeys(("node", "npm", "npx", "yarn", "pnpm", "bun", "ruby", "php", "tsc", "gcc"), "-v"),
-    **dict.fromkeys(
-        (
-            "python",
-            "python3",
-            "uv",
-            "uvx",
-            "pip",
-            "cargo",
-            "rustc",
-            "curl",
-            "deno",
-            "ruff",
-            "perl",
-            "ssh",
-            "grep",
-            "rg",
-            "make",
-        ),
-        "-V",
-    ),
-    **dict.fromkeys(("java", "javac", "go"), "-version"),
+    **dict.fromkeys(word_set("node npm npx pnpm bun ruby php tsc gcc perl"), "-v"),
+    **dict.fromkeys(word_set("python python3 uv uvx pip cargo rustc curl deno ruff ssh grep rg"), "-V"),
+    **dict.fromkeys(word_set("java javac go"), "-version"),
 }
-_VERSION_VERB = frozenset(("go", "docker", "kubectl", "helm", "terraform", "podman", "deno"))
+_VERSION_VERB = word_set("go docker kubectl helm terraform podman")
+_HELP_RUNS_CODE = toolset.PLAIN_TOOLS | frozenset(building.BUILDERS) | frozenset(toolset.RUNNERS)
+"""Their help tells of what the space configures, and loads it."""
+_RUNS_OTHER_VERSION = word_set("yarn gradle mvn mix sbt tox nox bundle rails")
+"""The space decides which file answers for them."""
+_ALSO_PLAIN_WORDS = word_set("test help type file id host at service task link read set format version true false")
+"""Names of programs that are as often a subcommand or a value."""
 _NEVER_ASKED_FOR_VERSION = wrappers.PRIVILEGE | changing.CHANGING | BUILTINS | wrappers.OPAQUE
 
 
@@ -168,10 +156,14 @@ def _unknown(call: Call) -> Finding:
         return always(f"{name} formats a disk", "deletes", "privilege", grave=True, reads=paths)
     if not re.fullmatch(r"[A-Za-z0-9_][\w.+:@-]*", name, re.ASCII):
         return always("This name is no plain name of a program", "opaque", reads=paths)
-    command = wrappers.known_from(call, knows)
+    command = wrappers.known_from(call, _is_program_word)
     if (len(command) > 1 or any(_is_shell_text(arg) for arg in call.args)) and depth_of(call) < 4:
         return wrappers.judge_opaque(call, judge_program, knows)
     return asks(f"{name} is a program that is not known", name, reads=paths)
+
+
+def _is_program_word(text: str) -> bool:
+    return text not in _ALSO_PLAIN_WORDS and knows(text)
 
 
 def _is_shell_text(arg: str) -> bool:
@@ -203,6 +195,8 @@ def _asks_version(call: Call) -> bool:
     if len(call.words) != 2 or call.name in _NEVER_ASKED_FOR_VERSION or not knows(call.name):
         return False
     word = call.args[0]
+    if call.name in _RUNS_OTHER_VERSION or (word == "--help" and call.name in _HELP_RUNS_CODE):
+        return False
     if word in ("--version", "--help"):
         return call.name not in _SMALL or call.name in ("git", "awk", "sed", "jq", "date")
     return _VERSION_LETTER.get(call.name) == word or (word == "version" and call.name in _VERSION_VERB)

@@ -22,7 +22,8 @@ _READING_VERB = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """``options``: those in front of the subcommand. ``groups``: subcommands that have subcommands (``*``: each has one). ``reads``: what is
+    """``options``: those in front of the subcommand. ``groups``: subcommands that have subcommands (``*``: each has
+    one). ``reads``: what is
     ``auto``, with its harmless options. ``asked``: what may be remembered; ``None`` for all that the other tables do not name.
     ``fetches``: asked, uses the network or installs. ``never``: asked every time, for the effect. ``runners``: what follows their options
     is a command. ``risky``: options that run something else. ``reading_verbs``: a last subcommand such as ``list`` or ``describe-x``
@@ -113,7 +114,7 @@ def is_risky(arg: str, names: tuple[str, ...]) -> bool:
     name = arg.lstrip("-").partition("=")[0]
     if arg.startswith("--"):
         return any(
-            len(risky) > 1 and (name.startswith(risky) or (len(name) > 2 and risky.startswith(name))) for risky in names
+            len(risky) > 1 and (name.startswith(risky) or (bool(name) and risky.startswith(name))) for risky in names
         )
     return any(arg[1:].startswith(risky) for risky in names)
 

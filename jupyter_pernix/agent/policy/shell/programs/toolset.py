@@ -194,7 +194,8 @@ TOOLS: Mapping[str, Tool] = {
     "bazel": tool("", asked="build test query info version", deletes="clean", risky="run_under", opens="run"),
 }
 
-PLAIN_TOOLS = word_set("""pytest py.test tsc eslint prettier mypy pyright black isort flake8 pylint bandit jest vitest mocha vite webpack rollup esbuild
+PLAIN_TOOLS = word_set("""pytest py.test tsc eslint prettier mypy pyright black isort flake8 pylint bandit jest
+    vitest mocha vite webpack rollup esbuild
     shellcheck shfmt clang-format clang-tidy gcc g++ cc c++ clang clang++ rustc javac gofmt golangci-lint rustfmt sphinx-build mkdocs
     coverage pandoc pdflatex latexmk convert magick ffmpeg ffprobe gunzip bunzip2 unxz less more most man info top htop vmstat iostat
     lsof ss netstat watchman ldd nm objdump readelf size otool pyflakes autopep8 yapf codespell markdownlint stylelint biome oxlint

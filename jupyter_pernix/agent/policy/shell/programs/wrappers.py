@@ -4,7 +4,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ..parts import EXACT, Call, Finding, Word
+from ...judgement import Judgement
+from ..parts import EXACT, Assignment, Call, Finding, Word
+from ..variables import Known, judge_assignment
 from .findings import JudgeCall, always, asks, inner, strictest_of
 from .options import Spec, parse, spec, word_set
 
@@ -46,7 +48,8 @@ WRAPPERS = {
     "toybox": Wrapper(spec("")),
 }
 
-OPAQUE = word_set("""strace ltrace gdb lldb perf valgrind flock watch systemd-run script scriptreplay parallel entr xvfb-run dbus-run-session
+OPAQUE = word_set("""strace ltrace gdb lldb perf valgrind flock watch systemd-run script scriptreplay parallel entr
+    xvfb-run dbus-run-session
     firejail bwrap proot fakeroot faketime rlwrap expect screen tmux daemonize start-stop-daemon at batch inotifywait watchexec nodemon
     hyperfine cgexec prlimit setarch linux64 linux32 trickle proxychains proxychains4 torsocks torify socat dbus-launch nix-shell direnv
     hatchet ts-node-dev pm2 forever supervisord runit chronic ifne sem eatmydata setpriv coproc""")
@@ -55,13 +58,6 @@ OPAQUE = word_set("""strace ltrace gdb lldb perf valgrind flock watch systemd-ru
 PRIVILEGE = word_set(
     "sudo doas pkexec runuser su gosu su-exec chroot unshare nsenter capsh run0 sg newgrp runas gksudo kdesu"
 )
-
-HARMLESS_VARIABLES = re.compile(
-    r"(?:CI|LANG|LC_[A-Z]+|TZ|TERM|COLUMNS|LINES|DEBUG|VERBOSE|NO_COLOR|FORCE_COLOR|CLICOLOR|NODE_ENV|RUST_LOG|RUST_BACKTRACE|"
-    r"CUDA_VISIBLE_DEVICES|OMP_NUM_THREADS|MKL_NUM_THREADS|OPENBLAS_NUM_THREADS|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE|"
-    r"PYTHONHASHSEED|PYTHONIOENCODING|PYTHONUTF8|TOKENIZERS_PARALLELISM|HF_HUB_OFFLINE|TRANSFORMERS_OFFLINE|LOG_LEVEL|FOO|BAR|BAZ|A|B|X|Y)"
-)
-"""Variables that change how a program prints or how many threads it takes, and not what it runs or where it connects to."""
 
 _ENV = spec(
     """i 0 v u: C< S! P! ignore-environment null unset: chdir< split-string! debug argv0! block-signal? default-signal? ignore-signal?
@@ -94,9 +90,12 @@ def judge_wrapper(call: Call, judge: JudgeCall) -> Finding:
 def judge_env(call: Call, judge: JudgeCall) -> Finding:
     found = parse(_ENV, call.args, to_first_operand=True)
     words = list(call.words[len(call.words) - len(found.operands) :]) if found.operands else []
-    assigned: list[str] = []
-    while words and re.match(r"[A-Za-z_]\w*=", words[0].text or ""):
-        assigned.append((words.pop(0).text or "").partition("=")[0])
+    assigned: list[Judgement] = []
+    while words and (match := re.match(r"([A-Za-z_]\w*)=(.*)", words[0].text or "", re.DOTALL)):
+        value = Word(match[2], match[2])
+        one = Assignment(match[1], value)
+        assigned.append(judge_assignment(one, Known(value), {}, exported=True))
+        del words[0]
     if found.starts or found.unknown:
         text = found.value("-S", "--split-string")
         split = [text] if text else call.args[1:2] if found.starts else []
@@ -110,11 +109,11 @@ def judge_env(call: Call, judge: JudgeCall) -> Finding:
         )
     if not words:
         return always("env prints variables of the environment, which may hold secrets", "reads_env", grave=True)
-    strange = [name for name in assigned if not HARMLESS_VARIABLES.fullmatch(name)]
     finding = run_inside(call, tuple(words), judge)
-    if strange:
-        why = f"{strange[0]} is set for what env runs, and may change what is run"
-        finding = strictest_of(always(why, "changes_env", runs=finding.runs), finding)
+    for one in assigned:
+        if one.ruling != "auto":
+            strange = always(one.why, *one.effects, grave=one.grave, runs=finding.runs)
+            finding = strictest_of(strange, finding)
     if found.has("-C", "--chdir"):
         finding = strictest_of(always("env runs this in another folder", "changes_cwd", runs=finding.runs), finding)
     return replace(finding, reads=(*finding.reads, *found.reads))
