@@ -19,7 +19,9 @@ from .variables import Known, harmless_name, judge_assignment, put_in
 DEEPEST = 8
 """How many commands within commands are judged."""
 
-MOST_JUDGED = 1200
+MOST_WORK = 1000
+"""How much of a line is looked at: a command counts 3, a path, a redirection or a name that a pattern matches 1."""
+
 MOST_VALUES = 200
 
 
@@ -62,17 +64,20 @@ class Commands:
         self.denials = denials
         self.denied_by = ""
         self._program = program or judge_program
-        self._judged = 0
+        self._work = 0
         self._depth = 0
 
     def judge(self, node: Node, state: State) -> tuple[list[Judgement], State]:
         """What ``node`` would do, and how the line stands after it."""
         raise NotImplementedError
 
-    def command(self, node: Simple, state: State) -> tuple[list[Judgement], State]:
-        self._judged += 1
-        if self._judged > MOST_JUDGED:
+    def _spend(self, work: int) -> None:
+        self._work += work
+        if self._work > MOST_WORK:
             raise TooMuch("it does more than can be looked at")
+
+    def command(self, node: Simple, state: State) -> tuple[list[Judgement], State]:
+        self._spend(3 + len(node.assignments))
         found: list[Judgement] = []
         after = state
         for one in node.assignments:
@@ -92,6 +97,7 @@ class Commands:
 
     def redirect(self, redirect: Redirect, state: State, after: State) -> tuple[list[Judgement], State]:
         """``state`` is where the target is looked up, ``after`` what the line stands at once it is done."""
+        self._spend(1)
         if redirect.fd.startswith("{"):
             return [_always("a redirection sets a variable")], after
         if redirect.op in ("<<", "<<-"):
@@ -138,6 +144,7 @@ class Commands:
 
     def path(self, text: str, how: str, state: State) -> list[Judgement]:
         """What touching the path ``text`` means where the line stands."""
+        self._spend(1 + text.count("/") // 50)
         joined = text if text.startswith("/") else f"{state.folder}/{text}"
         try:
             real = canonical(text, folder=state.folder)
@@ -198,6 +205,7 @@ class Commands:
         if not known.word.glob or not known.word.pieces:
             return [known.word], found
         names = matches(known.word, folder=state.folder, root=self.root)
+        self._spend(2 + len(names.names))
         if not state.certain and not (known.word.text or "").startswith("/"):
             names = replace(names, names=(), unknown="a pattern in a folder that is not known")
         if state.put and not names.unknown and names.names:

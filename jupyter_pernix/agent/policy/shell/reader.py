@@ -37,7 +37,7 @@ def _read(reader: "Reader") -> Node:
     try:
         return reader.whole()
     except Unreadable as exc:
-        return Opaque(f"it cannot be taken apart: {exc}", tuple(reader.seen))
+        return Opaque(f"it cannot be taken apart: {exc}", (*reader.seen, *reader.expanded))
 
 
 class Reader(BlockReader):
@@ -49,6 +49,8 @@ class Reader(BlockReader):
         if self.look():
             raise Unreadable(f"`{self.text[self.at : self.at + 12]}` has no meaning where it stands")
         self.read_heredocs(at_end=True)
+        if self.expanded:
+            return Group("list", (node, Opaque("a here-document runs commands", tuple(self.expanded))))
         return node
 
     def commands_of(self, text: str) -> tuple[Node, ...]:
@@ -58,7 +60,7 @@ class Reader(BlockReader):
         try:
             return (reader.whole(),)
         except Unreadable as exc:
-            return (Opaque(f"it cannot be taken apart: {exc}", tuple(reader.seen)),)
+            return (Opaque(f"it cannot be taken apart: {exc}", (*reader.seen, *reader.expanded)),)
 
     def commands_until(self, closing: str) -> Node:
         node = self.commands(frozenset({closing}))

@@ -16,11 +16,13 @@ _DO, _DONE, _THEN, _ELSE, _CASE_END = (
 
 
 class BlockReader(WordReader):
-    """``heredocs``: here-documents whose text begins at the next line end, each with whether its tabs are cut."""
+    """``heredocs``: here-documents whose text begins at the next line end, each with whether its tabs are cut. ``expanded``: what
+    is run while the texts of those before are expanded."""
 
     def __init__(self, text: str, *, depth: int = 0, work: Work | None = None) -> None:
         super().__init__(text, depth=depth, work=work)
         self.heredocs: list[tuple[Word, bool]] = []
+        self.expanded: list[Node] = []
 
     def commands(self, stop: frozenset[str]) -> Node:
         """Commands up to one of ``stop``, which is not stepped over."""
@@ -69,7 +71,7 @@ class BlockReader(WordReader):
                 break
             body.append(line)
         if joined:
-            self.seen.extend(self.commands_in("\n".join(body)))
+            self.expanded += self.commands_in("\n".join(body))
 
     def _text_line(self, joined: bool) -> str:
         parts: list[str] = []

@@ -30,7 +30,7 @@ class Unreadable(Exception):
 class Work:
     """Steps that may still be made for one line, whatever it nests."""
 
-    left: int = 40_000
+    left: int = 80_000
 
 
 @dataclass(slots=True)
@@ -62,9 +62,11 @@ class WordReader:
         self.work.left -= 1
         if self.work.left < 0:
             raise Unreadable("it takes too long to read")
-        while self.text.startswith("\\\n", self.at):
+        character = self.text[self.at : self.at + 1]
+        while character == "\\" and self.text.startswith("\\\n", self.at):
             self.at += 2
-        return self.text[self.at : self.at + 1]
+            character = self.text[self.at : self.at + 1]
+        return character
 
     def following(self, text: str) -> bool:
         self.look()
