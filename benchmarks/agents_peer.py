@@ -4,7 +4,7 @@ Store (durable), bus, sessions, host, run, run notebook and the HTTP client are 
 added to the others. The environment says what to do: ``MS_URL`` and ``MS_KEY`` of the endpoint, ``MS_N`` steps,
 ``MS_RESULT_BYTES`` of padding in each result, ``MS_TMP`` a folder. One line ``RESULT {json}`` says what it took;
 ``benchmarks/agents.py`` runs it beside a floor. ``MS_VARIANT=profile`` prints where the CPU went, ``only_add`` offers no other tool,
-``watched`` has a listener, as a panel is one.
+``unaudited`` keeps no audit, ``watched`` has a listener, as a panel is one.
 """
 
 import cProfile
@@ -37,6 +37,7 @@ from jupyter_pernix.ids import SessionId, TurnId  # noqa: E402
 from jupyter_pernix.kernel import record  # noqa: E402, F401 - loaded by a server's first turn
 from jupyter_pernix.ports import TurnHost  # noqa: E402
 from jupyter_pernix.records import Budget, SessionCreate, TurnCreate  # noqa: E402
+from jupyter_pernix.serverext.audit.trail import Trail  # noqa: E402
 from jupyter_pernix.serverext.bus import Bus  # noqa: E402
 from jupyter_pernix.serverext.kernels import LazyKernels  # noqa: E402
 from jupyter_pernix.serverext.run_notebooks import RunNotebooks  # noqa: E402
@@ -131,7 +132,8 @@ async def _work(data: Path, root: Path) -> dict[str, object]:
             sessions.saw(group)
         bus.publish(group)
 
-    store = await EventStore.open(data / "pernix.duckdb", publish=publish)
+    auditor = None if VARIANT == "unaudited" else Trail(data / "audit", on=True)
+    store = await EventStore.open(data / "pernix.duckdb", publish=publish, auditor=auditor)
     endpoint = Keyed(URL, key=KEY)
     turns = Turns(ChatModel(endpoint, name="scripted-1", endpoint_name="scripted"))
     kernels = LazyKernels(None)

@@ -48,7 +48,7 @@ def behind(folder: Path, head: Head) -> Behind:
 
 def _end_of(data: bytes, head: Head) -> int | None:
     mark = b',"hash":"%b"}\n' % head.hash.encode()
-    at = data.rfind(mark)
+    at = data.find(mark)  # a copy of it may have been put behind it
     if at < 0:
         return None
     end = at + len(mark)

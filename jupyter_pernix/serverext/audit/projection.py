@@ -7,6 +7,7 @@ The same event gives the same line whenever it is read, so lines that were lost 
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -34,6 +35,10 @@ def _number(value: Any) -> Any:
 
 def _flag(value: Any) -> Any:
     return value if isinstance(value, bool) else None
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []  # type: ignore[return-value]
 
 
 def _count(value: Any) -> int | None:
@@ -91,7 +96,8 @@ def _turn_finished(event: JSON, digests: Digests) -> JSON:
 
 
 def _call_requested(event: JSON, digests: Digests) -> JSON:
-    arguments = event.get("raw") or msgspec.json.encode(event.get("arguments") or {}).decode()
+    raw = event.get("raw")
+    arguments = raw if isinstance(raw, str) and raw else msgspec.json.encode(event.get("arguments") or {}).decode()
     return {
         "step": digests.id(event.get("step_id")),
         "tool": digests.word(event.get("tool")),
@@ -110,7 +116,7 @@ def _call_finished(event: JSON, digests: Digests) -> JSON:
 
 
 def _decided(event: JSON, digests: Digests) -> JSON:
-    targets = [str(one) for one in event.get("targets") or []]
+    targets = [str(one) for one in _list(event.get("targets"))]
     return {
         "action": digests.word(event.get("action")),
         "verdict": digests.word(event.get("verdict")),
@@ -125,10 +131,10 @@ def _decided(event: JSON, digests: Digests) -> JSON:
 def _approval_requested(event: JSON, digests: Digests) -> JSON:
     return {
         "approval": digests.id(event.get("approval_id")),
-        "choices": [digests.word(one) for one in event.get("choices") or []],
+        "choices": [digests.word(one) for one in _list(event.get("choices"))],
         "rules": digests.rules(event.get("rules")),
         **_text("shown", event.get("detail"), digests),
-        "expires_at": event.get("expires_at"),
+        "expires_at": digests.word(event.get("expires_at")),
     }
 
 
@@ -287,7 +293,7 @@ KINDS: dict[str, Facts] = {
     },
     "files.undo_requested": lambda event, digests: {
         "undo": digests.id(event.get("undo_id")),
-        "paths": [digests.path(one) for one in event.get("paths") or []],
+        "paths": [digests.path(one) for one in _list(event.get("paths"))],
         "by": digests.word(event.get("by")),
     },
     "file.restored": _file_restored,
@@ -354,6 +360,7 @@ def entry_of(seq: int, microseconds: int, body: bytes, digests: Digests) -> Entr
     return Entry(at=time_of(microseconds), kind=kind, seq=seq, fields=fields)
 
 
+@lru_cache(64)
 def time_of(microseconds: int) -> str:
     """Microseconds since 1970 as a line has them."""
     return (_EPOCH + timedelta(microseconds=microseconds)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
