@@ -103,6 +103,16 @@ class Client(Wire):
         """Begin to make the conversation shorter for the model."""
         return self.request("POST", f"/sessions/{quote(session_id, safe='')}/compact")
 
+    def files(self, session_id: str, *, diff: bool = False) -> list[JSON]:
+        """The files that the session has changed; ``diff``: with their differences."""
+        query = "?diff=1" if diff else ""
+        return self.request("GET", f"/sessions/{quote(session_id, safe='')}/files{query}")
+
+    def undo_files(self, session_id: str, *, turn_id: str | None, paths: list[str]) -> list[JSON]:
+        """Put files back; ``{"path", "reason"}`` of each, the reason "" if it was."""
+        body = {"turn_id": turn_id, "paths": paths}
+        return self.request("POST", f"/sessions/{quote(session_id, safe='')}/undo", body, timeout=_PROBE_TIMEOUT)
+
     def approvals(self, session_id: str) -> list[JSON]:
         """The open questions of the session and of its workers."""
         return self.request("GET", f"/approvals?session={quote(session_id, safe='')}")

@@ -9,10 +9,10 @@ from typing import Any
 
 from .. import __version__, client, headless
 from ..errors import PernixError, ServerError
-from . import audit, config, control, doctor, endpoints, export, local, magics, permissions, replay, run, sessions
+from . import audit, config, control, doctor, endpoints, export, local, magics, permissions, replay, run, sessions, undo
 from .connection import UsageError
 
-_GROUPS = (run, sessions, control, export, replay, config, doctor, endpoints, local, magics, permissions, audit)
+_GROUPS = (run, sessions, control, undo, export, replay, config, doctor, endpoints, local, magics, permissions, audit)
 _SET = "set "
 """Begins the name of what holds a parser's ``--set``; each has its own, so that one does not cover another's."""
 

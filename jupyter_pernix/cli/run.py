@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from ..client import JSON, Client
 from ..livetext import neutral
 from ..records import Mode
+from .committing import NotCommitted, commit_files, subject
 from .connection import UsageError, connected
 from .follow import Follow
 
@@ -32,6 +33,13 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     run.add_argument("--kernel", default="", metavar="NAME", help="kernelspec for a new session")
     run.add_argument("--title", default="", help="title for a new session")
+    run.add_argument(
+        "--commit",
+        nargs="?",
+        const="",
+        metavar="MESSAGE",
+        help="when the turn ends with an answer: commit the files that the session changed, and nothing else",
+    )
     limits = run.add_argument_group("limits of this turn, before those in the settings")
     for name, kind, says in _LIMITS:
         limits.add_argument(f"--max-{name}", type=kind, metavar="N", help=says)
@@ -101,7 +109,24 @@ def run_command(options: argparse.Namespace) -> int:
             session, after = _created(client, options, endpoint, space_root), 0
         budget = _budget(client, options)
         turn = client.submit(session["session_id"], text, origin="cli", can_ask=can_ask, budget=budget)
-        return _follow(client, session["session_id"], turn["turn_id"], after, options, can_ask=can_ask)
+        code = _follow(client, session["session_id"], turn["turn_id"], after, options, can_ask=can_ask)
+        if options.commit is not None:
+            return _commit(client, session["session_id"], code, options.commit or subject(text))
+        return code
+
+
+def _commit(client: Client, session_id: str, code: int, message: str) -> int:
+    """The exit code: that of the turn, or 1 if there was something to commit and it could not be."""
+    if code:
+        print("not committed: the turn did not end with an answer", file=sys.stderr)
+        return code
+    try:
+        commit = commit_files(client, client.session(session_id), message)
+    except NotCommitted as exc:
+        print(neutral(f"not committed: {exc}"), file=sys.stderr)
+        return 1
+    print(f"committed {commit}" if commit else "nothing to commit", file=sys.stderr)
+    return 0
 
 
 def tour_command(options: argparse.Namespace) -> int:

@@ -97,10 +97,10 @@ class Snapshots:
             if listed is None:
                 tracked = self._tracked() if fresh else []
                 listed = [*tracked, *self._listed()]
-            wanted, too_large = self._sorted(listed)
-            if wanted:
-                names = b"".join(name + b"\0" for name in wanted)
-                self._git("update-index", "--add", "--remove", "--replace", "-z", "--stdin", stdin=names)
+            wanted, gone, too_large = self._sorted(listed)
+            for names, how in ((gone, ("--force-remove",)), (wanted, ("--add", "--remove", "--replace"))):
+                if names:
+                    self._git("update-index", *how, "-z", "--stdin", stdin=b"".join(name + b"\0" for name in names))
             tree = self._git("write-tree", "--missing-ok").decode().strip()
             return Snapshot(tree=tree, too_large=tuple(os.fsdecode(name) for name in too_large))
 
@@ -161,9 +161,10 @@ class Snapshots:
         output = self._git("ls-files", "-z", "-m", "-d", "-o", "--exclude-standard", *patterns, "--", ".")
         return output.split(b"\0")[:-1]
 
-    def _sorted(self, listed: Iterable[bytes]) -> tuple[list[bytes], list[bytes]]:
-        """What is to be taken, and what is too large."""
+    def _sorted(self, listed: Iterable[bytes]) -> tuple[list[bytes], list[bytes], list[bytes]]:
+        """What is to be taken, what is a file no more, and what is too large."""
         wanted: list[bytes] = []
+        gone: list[bytes] = []
         too_large: list[bytes] = []
         for name in dict.fromkeys(listed):
             # a repository in the repository ends with "/"
@@ -173,15 +174,15 @@ class Snapshots:
             try:
                 found = os.lstat(path)
             except OSError:
-                wanted.append(name)
+                gone.append(name)
                 continue
             if stat.S_ISREG(found.st_mode) and found.st_size > LARGEST:
                 too_large.append(name)
             elif stat.S_ISLNK(found.st_mode) or (stat.S_ISREG(found.st_mode) and os.access(path, os.R_OK)):
                 wanted.append(name)
-            elif stat.S_ISDIR(found.st_mode):
-                wanted.append(name)  # was a file: --remove takes it out
-        return wanted, too_large
+            elif stat.S_ISDIR(found.st_mode) and not os.path.lexists(os.path.join(path, b".git")):  # noqa: PTH118
+                gone.append(name)
+        return wanted, gone, too_large
 
     # ---- reading --------------------------------------------------------------------------------------------------------
 
