@@ -332,8 +332,8 @@ class PermissionChange(Record, frozen=True):
 
 
 class SavedRule(Record, frozen=True):
-    """A rule that the user has saved. ``everywhere``: for all spaces. ``added_at`` (ISO 8601) and ``by`` are "" where it was written by
-    hand. ``fault``: why it has no effect, "" if it has."""
+    """A rule of the user's. ``everywhere``: for all spaces. ``added_at`` (ISO 8601) and ``by`` are "" where it was written by hand; a
+    rule ``by`` ``settings`` is changed there. ``fault``: why it has no effect, "" if it has."""
 
     rule: str
     everywhere: bool = False

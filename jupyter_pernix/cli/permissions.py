@@ -6,12 +6,12 @@ from pathlib import Path
 
 import msgspec
 
-from ..agent.policy.rules_file import Listed, RulesFile
+from ..agent.policy.rules_file import Listed, RulesFile, of_settings
 from ..errors import InvalidInput
 from ..livetext import neutral
 from . import permissions_explain
 from .connection import UsageError
-from .saved_rules import saved_rules
+from .saved_rules import deny_of_settings, saved_rules
 from .screen import paint
 
 BY = "command line"
@@ -52,9 +52,9 @@ def list_command(options: argparse.Namespace) -> int:
     rules = _rules(options)
     broken = rules.read().broken
     if getattr(options, "as_json", False):
-        _print_json(rules, broken)
+        _print_json(rules, _listed(rules), broken)
     else:
-        _print_all(rules)
+        _print_all(rules, _listed(rules))
     if broken:
         print(f"jupyter pernix: saved rules do not count, and more is asked: {neutral(broken)}", file=sys.stderr)
     return 1 if broken else 0
@@ -107,8 +107,11 @@ def _whose(rules: RulesFile) -> str:
     return f"for {rules.space}" if rules.space else "for all spaces"
 
 
-def _print_json(rules: RulesFile, broken: str) -> None:
-    listed = rules.listed()
+def _listed(rules: RulesFile) -> list[Listed]:
+    return [*of_settings(deny_of_settings(Path(rules.space))), *rules.listed()]
+
+
+def _print_json(rules: RulesFile, listed: list[Listed], broken: str) -> None:
     body = {
         "space": rules.space,
         "allow": [one for one in listed if not one.deny],
@@ -118,8 +121,7 @@ def _print_json(rules: RulesFile, broken: str) -> None:
     print(msgspec.json.encode(body).decode())
 
 
-def _print_all(rules: RulesFile) -> None:
-    listed = rules.listed()
+def _print_all(rules: RulesFile, listed: list[Listed]) -> None:
     for everywhere, head in ((True, "for all spaces"), (False, f"for {rules.space}")):
         if everywhere or rules.space:
             print(paint(neutral(head), "bold", sys.stdout))

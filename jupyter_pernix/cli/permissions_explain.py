@@ -5,13 +5,14 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from ..agent.policy.rules import RuleSet
 from ..records import Mode
 from .connection import UsageError
-from .saved_rules import saved_rules
+from .saved_rules import deny_of_settings, saved_rules
 
 if TYPE_CHECKING:
     from .explaining import Place
@@ -29,7 +30,9 @@ def add_action(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     parser.add_argument("--root", default=".", metavar="DIR", help="the space (default: this folder)")
     parser.add_argument("--home", default="", metavar="DIR", help="the home folder (default: yours)")
     parser.add_argument("--mode", choices=get_args(Mode), default="edit", help="default: edit")
-    parser.add_argument("--saved", action="store_true", help="count the rules that you have saved as well")
+    parser.add_argument(
+        "--saved", action="store_true", help="count the rules that you have saved, and those of the settings"
+    )
     parser.add_argument("--json", action="store_true", dest="as_json", help="one JSON object a line")
     parser.set_defaults(command=explain_command)
 
@@ -55,7 +58,10 @@ def _place(options: argparse.Namespace) -> "Place":
     root, home = os.path.realpath(options.root), os.path.realpath(options.home or Path.home())
     if not Path(root).is_dir():
         raise UsageError(f"{options.root!r} is not a folder")
-    saved = saved_rules(Path(root), home=home).read() if options.saved else RuleSet()
+    saved = RuleSet()
+    if options.saved:
+        saved = saved_rules(Path(root), home=home).read()
+        saved = replace(saved, deny=(*deny_of_settings(Path(root)), *saved.deny))
     return Place(root=root, home=home, mode=options.mode, saved=saved)
 
 

@@ -1,10 +1,11 @@
 """The user's saved rules, for the sessions of this server and for who shows and changes them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import anyio.to_thread
 
-from ..agent.policy.rules_file import FOLDER, Listed, RulesFile
+from ..agent.policy.rules_file import FOLDER, Listed, RulesFile, of_settings
 from ..errors import InvalidInput, NotFound
 from ..ids import SessionId
 from ..records import CallView, PermissionChange, Permissions, SavedRule, SessionView
@@ -12,9 +13,10 @@ from .sessions import Sessions
 
 
 class SavedPermissions:
-    """``config_folder``: the user's, of this program."""
+    """``config_folder``: the user's, of this program. ``deny``: rules that the settings hold."""
 
-    def __init__(self, config_folder: Path) -> None:
+    def __init__(self, config_folder: Path, deny: Sequence[str] = ()) -> None:
+        self._deny = tuple(deny)
         self._folder = config_folder / FOLDER
         self._files: dict[Path | None, RulesFile] = {}
 
@@ -29,7 +31,7 @@ class SavedPermissions:
         """
         view = await sessions.view(session_id) if session_id else None
         rules = self.of(_space(sessions, session_id))
-        return await anyio.to_thread.run_sync(_shown, rules, [] if view is None else granted(view))
+        return await anyio.to_thread.run_sync(_shown, rules, self._deny, [] if view is None else granted(view))
 
     async def add(self, sessions: Sessions, change: PermissionChange, *, by: str) -> None:
         """:raises InvalidInput: if it can be no rule
@@ -72,8 +74,8 @@ def granted(view: SessionView) -> list[str]:
     return list(found)
 
 
-def _shown(rules: RulesFile, session: list[str]) -> Permissions:
-    listed = rules.listed()
+def _shown(rules: RulesFile, deny: Sequence[str], session: list[str]) -> Permissions:
+    listed = [*of_settings(deny), *rules.listed()]
     return Permissions(
         space=rules.space,
         allow=[_record(one) for one in listed if not one.deny],

@@ -188,7 +188,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
             notebooks=notebooks,
         )
         sessions = Sessions(around)
-        permissions = SavedPermissions(options.config_folder)
+        permissions = SavedPermissions(options.config_folder, settings.permissions.deny)
         late.append(sessions)
         mirroring = Mirroring(around, notebooks, sessions.cells)
         late.append(mirroring)

@@ -111,6 +111,15 @@ def test_rules_without_effect_and_files_that_do_not_count_are_told(home: Path, s
     assert path.read_text() == "{"
 
 
+def test_deny_rules_of_the_settings_are_listed(home: Path, space: Path):
+    settings = home / "jupyter_config_dir" / "pernix" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('permissions.deny = ["git push"]\n')
+    (rule,) = json.loads(permissions(home, "--json", cwd=space).stdout)["deny"]
+    assert (rule["rule"], rule["everywhere"], rule["by"]) == ("git push", True, "settings")
+    assert permissions(home, cwd=space).stdout.splitlines()[1].split() == ["deny", "git", "push", "settings"]
+
+
 def test_control_characters_of_a_rule_written_by_hand_do_not_reach_the_terminal(home: Path, space: Path):
     file = saved(home, space)
     file.add("make")

@@ -180,6 +180,17 @@ def test_saved_rules_count_when_asked_for(world: World):
         file.paths[-1].unlink()
 
 
+def test_deny_rules_of_the_settings_count_with_the_saved_ones(world: World):
+    settings = world.home / "jupyter_config_dir" / "pernix" / "config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text('permissions.deny = ["ls"]\n')
+    try:
+        assert [answer["verdict"] for answer in world.answers([{"cmd": "ls"}])] == ["auto"]
+        assert [answer["verdict"] for answer in world.answers([{"cmd": "ls"}], "--saved")] == ["denied"]
+    finally:
+        settings.unlink()
+
+
 def test_a_person_is_told_in_words(world: World):
     done = world.explain("cat README.md", "cargo test", "rm -rf data\x1b[31m")
     assert (done.returncode, done.stderr) == (0, "")

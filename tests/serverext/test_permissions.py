@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 import pytest
 from jupyter_core.paths import jupyter_config_dir
+from traitlets.config import Config
 
 from jupyter_pernix.agent.policy.rules import RuleSet
 from jupyter_pernix.agent.policy.rules_file import FOLDER, RulesFile
@@ -134,3 +135,12 @@ async def test_what_is_allowed_for_a_session_is_shown_and_not_saved(serve: Serve
         shown = await server.get("/permissions", session_id=session)
         assert (shown["session"], shown["allow"]) == (["cargo test", ">"], [])
         assert not anything(folder)
+
+
+async def test_deny_rules_of_the_settings_are_shown_and_stay_there(serve: Serve, folder: Path) -> None:
+    settings = Config({"PernixApp": {"overrides": {"permissions": {"deny": ["git push"]}}}})
+    async with serve(config=settings) as server:
+        session = await server.new_session()
+        (rule,) = (await server.get("/permissions", session_id=session))["deny"]
+        assert (rule["rule"], rule["everywhere"], rule["by"]) == ("git push", True, "settings")
+        assert (await sent(server, "DELETE", rule="git push", deny=True, everywhere=True))[0] == 404

@@ -12,7 +12,7 @@ import secrets
 import stat
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -65,6 +65,11 @@ class Listed:
     added_at: str = ""
     by: str = ""
     fault: str = ""
+
+
+def of_settings(deny: Iterable[str]) -> list[Listed]:
+    """The deny rules that the settings hold, as they are shown beside saved ones."""
+    return [Listed(rule=rule, deny=True, everywhere=True, by="settings", fault=valid_deny(rule)) for rule in deny]
 
 
 class _Broken(Exception):

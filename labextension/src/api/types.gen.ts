@@ -195,7 +195,7 @@ export interface PermissionChange {
   everywhere?: boolean;
 }
 
-/** A rule that the user has saved. `everywhere`: for all spaces. `added_at` (ISO 8601) and `by` are "" where it was written by hand. `fault`: why it has no effect, "" if it has. */
+/** A rule of the user's. `everywhere`: for all spaces. `added_at` (ISO 8601) and `by` are "" where it was written by hand; a rule `by` `settings` is changed there. `fault`: why it has no effect, "" if it has. */
 export interface SavedRule {
   rule: string;
   everywhere: boolean;
@@ -432,6 +432,13 @@ export interface Finding {
   status: 'ok' | 'warning' | 'problem';
   detail: string;
   hint: string;
+}
+
+/** Whether kernels and commands can run in the sandbox on this machine. `why`: why not, and what to do. `unlimited`: limits of the settings that do not hold here, as sentences. */
+export interface SandboxStatus {
+  works: boolean;
+  why: string;
+  unlimited: string[];
 }
 
 /** A process that holds memory of a GPU. `name` "" and `used_bytes` `None`: this user may not know, or the driver does not say. */
