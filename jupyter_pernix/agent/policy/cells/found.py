@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ...commands import installs
 from ..judgement import EFFECTS_IN_WORDS, Effect, Judgement, Ruling, denied, strictest
 from ..paths import How, canonical, judge_path
 from ..shell import judge_line
@@ -49,12 +50,17 @@ _OF_LINES = frozenset[Effect](
     )
 )
 _OF_TEXT = frozenset[Effect](("runs_code_from_text",))
-_GOES_WITHOUT_SAYING = frozenset[Effect](("network", "writes_file"))
 _NEVER_SHOWN = frozenset[Effect](("publishes", "privilege", "runs_later"))
-_ONLY_NAMES = frozenset(("touch", "mkdir"))
+_ONLY_NAMES: dict[str, frozenset[Effect]] = {
+    "touch": frozenset(("writes_file",)),
+    "mkdir": frozenset(("writes_file",)),
+    "ls": frozenset(("reads_outside", "reads_secret")),
+}
+"""Programs that make or show names, and nothing of what is in the files."""
 _TEXT_FOR_INTERPRETER = re.compile(r"\s-\w*[ce]\b")
 _ELSEWHERE = re.compile(r"(?i)\A[a-z][a-z0-9+.-]+://")
 _LOCAL_FILE = re.compile(r"(?i)\Afile://(localhost)?(?=/)")
+_SEVERAL = re.compile(r"[;&|\n`]|\$\(")
 _LINES = 200
 
 
@@ -101,14 +107,7 @@ class Found:
         self.lines.append(_collapsed(line) if shown is None else shown)
         judged = self.judge(line)
         self.parts.append(judged)
-        left_out = set[Effect]()
-        if "installs" in judged.effects or "publishes" in judged.effects:
-            left_out |= _GOES_WITHOUT_SAYING
-        if line.split(None, 1)[0] in _ONLY_NAMES:
-            left_out |= _GOES_WITHOUT_SAYING
-        shown = _OF_LINES | _OF_TEXT if _TEXT_FOR_INTERPRETER.search(line) else _OF_LINES
-        told: list[Effect] = [effect for effect in judged.effects if effect in shown and effect not in left_out]
-        self._add("runs_process", *told)
+        self._add("runs_process", *_shown(line, judged.effects))
 
     def judge(self, line: str) -> Judgement:
         return judge_line(line, root=self.root, home=self.home, folder=self.folder, deny=self.deny)
@@ -167,6 +166,23 @@ class Found:
         rule = Denials(self.deny, root=self.root, home=self.home).of_path(real, how) if self.deny else ""
         if rule:
             self.parts.append(denied(Judgement(ruling="ask", why=""), f"the rule {rule!r} forbids it"))
+
+
+def _shown(line: str, effects: Sequence[Effect]) -> list[Effect]:
+    """What of a line's effects a person is told beside the line itself."""
+    found: list[Effect] = [effect for effect in effects if effect in _OF_LINES]
+    if _TEXT_FOR_INTERPRETER.search(line):
+        found += [effect for effect in effects if effect in _OF_TEXT]
+    left_out: set[Effect] = set()
+    if installs(line):
+        found.append("installs")
+    if "installs" in found or "publishes" in effects:
+        left_out |= {"network", "writes_file"}
+    if "reads_outside" in effects:
+        left_out.add("reads_secret")
+    if not _SEVERAL.search(line):
+        left_out |= _ONLY_NAMES.get(line.split(None, 1)[0], frozenset())
+    return [effect for effect in found if effect not in left_out]
 
 
 def _of_cell(part: Judgement) -> Judgement:
