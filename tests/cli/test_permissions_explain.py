@@ -14,7 +14,7 @@ from support.isolation import isolated_environ
 from jupyter_pernix.agent.policy.rules_file import FOLDER, RulesFile
 
 COMMAND = [sys.executable, "-m", "jupyter_pernix.cli", "permissions", "explain"]
-CASES = json.loads((Path(__file__).parents[1] / "cases" / "rules.json").read_text())
+CASES = json.loads((Path(__file__).parents[1] / "cases" / "shell_gate.json").read_text())
 FILES = ("src/a.py", "tests/test_a.py", "scripts/x.py", "scripts/y.py", "scripts/x.sh", "other/x.sh", "data/in.csv")
 TOP = ("README.md", "list.txt", "a", "x", "y", ".env", "Makefile", "package.json")
 
@@ -53,12 +53,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 @pytest.fixture(scope="module")
 def matched(world: World) -> list[JSON]:
-    return world.answers([{"cmd": case["cmd"], "rules": case["rules"]} for case in CASES["matching"]])
+    return world.answers([{"cmd": case["cmd"], "rules": case["rules"]} for case in CASES["rule_matching"]])
 
 
-@pytest.mark.parametrize("case", CASES["matching"], ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", CASES["rule_matching"], ids=lambda case: case["id"])
 def test_a_rule_allows_what_it_says_and_nothing_else(matched: list[JSON], case: JSON):
-    said = matched[CASES["matching"].index(case)]
+    said = matched[CASES["rule_matching"].index(case)]
     assert (said["verdict"] == "auto") is case["allowed"], (case, said)
 
 
