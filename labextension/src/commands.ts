@@ -9,6 +9,8 @@ export const CommandIDs = {
   pauseTurn: 'jupyter-pernix:pause-turn',
   resumeTurn: 'jupyter-pernix:resume-turn',
   compactSession: 'jupyter-pernix:compact-session',
+  showPermissions: 'pernix:permissions',
+  nextQuestion: 'pernix:next-question',
   takeTour: 'jupyter-pernix:take-tour',
   attachNotebook: 'pernix:attach-notebook',
   fixCell: 'pernix:fix-cell',

@@ -31,6 +31,12 @@ export interface IWorkspace {
   create(): Promise<void>;
   tour(): Promise<void>;
   showModels(): void;
+  /** Show what the session in the panel may do. */
+  showPermissions(): void;
+  /** Whether the panel shows a session. */
+  hasSession(): boolean;
+  /** Go to the next question that waits for an answer; false: none waits. */
+  seekQuestion(): boolean;
   /** Stop the turn of the session that the panel shows. */
   stop(): Promise<void>;
   /** Hold that turn after the step that it is in. */

@@ -4,11 +4,14 @@ import type {
   ApprovalAnswer,
   ApprovalView,
   CellChangeView,
+  ChangedFile,
   ChangesDecide,
   Discovery,
   EndpointCreate,
   EndpointInfo,
   ExecutionView,
+  FilesUndo,
+  FileUndone,
   InputAnswer,
   InputView,
   LocalModel,
@@ -17,6 +20,8 @@ import type {
   NotebookAttach,
   PageAnswer,
   PageState,
+  PermissionChange,
+  Permissions,
   RecordImport,
   SessionCreate,
   SessionPatch,
@@ -32,6 +37,8 @@ import type {
 export interface ServerInfo {
   version: string;
   last_seq: number;
+  /** Absent: not known. `why`: what keeps sandboxes from working here, '' when they do. */
+  sandbox?: { works: boolean; why: string };
 }
 
 export interface EndpointList {
@@ -150,6 +157,31 @@ export class Client {
 
   importRecord(body: RecordImport): Promise<SessionSummary> {
     return this._json('POST', 'records/import', 201, body);
+  }
+
+  /** Rules of the session's space, those for all, and the session's own. */
+  permissions(id: string): Promise<Permissions> {
+    return this._json('GET', `permissions?session_id=${at(id)}`, 200);
+  }
+
+  /** Save a rule. */
+  addPermission(body: PermissionChange): Promise<Permissions> {
+    return this._json('POST', 'permissions', 201, body);
+  }
+
+  /** Forget a saved rule. */
+  removePermission(body: PermissionChange): Promise<Permissions> {
+    return this._json('DELETE', 'permissions', 200, body);
+  }
+
+  /** The files that a session has changed, with their diffs. */
+  files(id: string): Promise<ChangedFile[]> {
+    return this._json('GET', `sessions/${at(id)}/files?diff=1`, 200);
+  }
+
+  /** Put files back; a file that is refused is no failure. */
+  undoFiles(id: string, body: FilesUndo): Promise<FileUndone[]> {
+    return this._json('POST', `sessions/${at(id)}/undo`, 200, body);
   }
 
   endpoints(): Promise<EndpointList> {

@@ -1,17 +1,18 @@
 import * as React from 'react';
-import type { CallView, JSONObject, JSONValue } from '../api/types.gen';
+import type { CallView, HookView, JSONObject, JSONValue } from '../api/types.gen';
 import { executionsOf } from '../model/reduce';
 import { Approval, type ApprovalProps } from './Approval';
 import { CellChange, type CellChangeHandlers } from './CellChange';
 import { Diff } from './Diff';
 import { Execution, languageOf, type ExecutionHandlers } from './Execution';
 import { Folded } from './Folded';
+import { hookWords, refusalWords, UNDO } from './gatewords';
 import { useNow } from './hooks';
 import { Icon, type IconName } from './icons';
 import { Pictures } from './Pictures';
 import { useRenderers } from './renderers';
 import { Worker } from './Worker';
-import { duration, picturesWords, plain, secondsBetween, STATUSES } from './words';
+import { callTitle, duration, picturesWords, plain, secondsBetween, sentence, STATUSES } from './words';
 
 export interface CallCardProps extends ExecutionHandlers, CellChangeHandlers {
   call: CallView;
@@ -82,7 +83,7 @@ export const CallCard = React.memo(function CallCard(props: CallCardProps): Reac
   // A question is in sight even on a card that was folded before.
   React.useLayoutEffect(() => setChosen(null), [asked]);
   const open = chosen ?? opensByItself(call);
-  const title = plain(call.title || call.tool);
+  const title = callTitle(call);
   return (
     <div
       className={`jp-Pernix-call jp-mod-${look(call)}`}
@@ -132,9 +133,16 @@ function CallState(props: { call: CallView }): React.JSX.Element {
 function CallBody(props: CallCardProps): React.JSX.Element {
   const { call, onAnswer, onOpenFile, onInput, onDecide, onOpenNotebook } = props;
   const executions = executionsOf(call);
+  const shownId = React.useId();
   return (
     <>
-      {call.worker === null ? <Arguments call={call} /> : <Worker worker={call.worker} />}
+      {call.worker === null ? (
+        <div className="jp-Pernix-about" id={shownId}>
+          <Arguments call={call} />
+        </div>
+      ) : (
+        <Worker worker={call.worker} />
+      )}
       {call.status === 'unknown' && (
         <div className="jp-Pernix-note" role="note">
           The server ended while this was running. Whether it had its effect is not known; it is not run again
@@ -142,7 +150,7 @@ function CallBody(props: CallCardProps): React.JSX.Element {
         </div>
       )}
       {call.approval !== null && onAnswer && (
-        <Approval approval={call.approval} shown={codeOf(call)} onAnswer={onAnswer} />
+        <Approval approval={call.approval} shown={codeOf(call)} shownId={shownId} onAnswer={onAnswer} />
       )}
       {executions.map(execution => (
         <Execution
@@ -163,17 +171,47 @@ function CallBody(props: CallCardProps): React.JSX.Element {
         />
       ))}
       {call.files.map((change, index) => (
-        <Diff key={index} change={change} onOpen={onOpenFile} />
+        <Diff
+          key={index}
+          change={change}
+          restored={call.restored.includes(change.path)}
+          onOpen={onOpenFile}
+        />
       ))}
-      {call.verdict === 'refuse' && (
-        <div className="jp-Pernix-note">Refused{call.rule && `: ${plain(call.rule)}`}</div>
-      )}
+      <RestoredOnly call={call} />
+      {call.verdict === 'refuse' && <div className="jp-Pernix-note">{refusalWords(call)}</div>}
+      <Hooks hooks={call.hooks} />
       {call.pictures.length > 0 && (
         <Folded label={picturesWords(call.pictures.length)}>
           <Pictures pictures={call.pictures} />
         </Folded>
       )}
       <Result {...props} />
+    </>
+  );
+}
+
+/** Files that the call changed by a command or a cell, and that were put back: no diff shows them. */
+function RestoredOnly(props: { call: CallView }): React.JSX.Element | null {
+  const { files, restored } = props.call;
+  const others = restored.filter(path => !files.some(file => file.path === path));
+  return others.length === 0 ? null : (
+    <div className="jp-Pernix-note">
+      {sentence(UNDO.undone)}: {others.map(plain).join(', ')}
+    </div>
+  );
+}
+
+/** What hooks said, where they said more than nothing. */
+function Hooks(props: { hooks: readonly HookView[] }): React.JSX.Element | null {
+  const said = props.hooks.filter(hook => hook.decision !== 'allow' || hook.reason !== '');
+  return said.length === 0 ? null : (
+    <>
+      {said.map((hook, index) => (
+        <div key={index} className="jp-Pernix-note" role="note" title={plain(hook.command)}>
+          {hookWords(hook)}
+        </div>
+      ))}
     </>
   );
 }

@@ -3,7 +3,16 @@ import type { CellChangeView, ChangeDecision } from '../api/types.gen';
 import { excerpt, lineDiff, type DiffLine } from '../notebook/source';
 import { NotebookLink } from './Execution';
 import { Folded } from './Folded';
-import { CHANGE_OPS, CHANGE_STATUSES, CHANGES, OWNERS, placeWords, plain, sentence } from './words';
+import {
+  CHANGE_OPS,
+  CHANGE_STATUSES,
+  CHANGES,
+  firstLine,
+  OWNERS,
+  placeWords,
+  plain,
+  sentence
+} from './words';
 
 export interface CellChangeHandlers {
   /** True when the decision is carried out. */
@@ -21,7 +30,8 @@ export const CellChange = React.memo(function CellChange(
     () => lineDiff(change.before?.source ?? '', change.after?.source ?? ''),
     [change]
   );
-  const what = `${CHANGE_OPS[change.op]} ${plain(change.cell_id)}`;
+  const line = firstLine((change.before ?? change.after)?.source ?? '');
+  const what = line === '' ? CHANGE_OPS[change.op] : `${CHANGE_OPS[change.op]}: ${line}`;
   const decidable = status === 'made' && onDecide !== undefined;
   const open = status === 'made' || status === 'requested';
   return (

@@ -9,6 +9,7 @@ import type {
   Variable
 } from '../api/types.gen';
 import { ContextGauge } from './ContextGauge';
+import { modeWords } from './gatewords';
 import { Icon } from './icons';
 import { useMentions } from './Mentions';
 import { Queue } from './Queue';
@@ -148,7 +149,7 @@ export function Composer(props: ComposerProps): React.JSX.Element {
         </div>
       </div>
       <div className="jp-Pernix-settings">
-        <ModeSelect mode={view.mode} onMode={props.onMode} />
+        <ModeSelect view={view} onMode={props.onMode} />
         <EndpointSelect {...props} />
         <ContextGauge view={view} onCompact={props.onCompact} />
       </div>
@@ -203,14 +204,14 @@ function useHeightOfText(field: React.RefObject<HTMLTextAreaElement>, text: stri
   }, [field, fit]);
 }
 
-function ModeSelect(props: { mode: Mode; onMode: (mode: Mode) => void }): React.JSX.Element {
+function ModeSelect(props: { view: SessionView; onMode: (mode: Mode) => void }): React.JSX.Element {
   const modes = Object.keys(MODES) as Mode[];
   return (
     <select
       className="jp-Pernix-select"
       aria-label="Mode"
-      title={MODES[props.mode].means}
-      value={props.mode}
+      title={modeWords(props.view)}
+      value={props.view.mode}
       onChange={event => {
         const mode = modes.find(name => name === event.target.value);
         if (mode !== undefined) {

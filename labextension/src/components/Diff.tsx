@@ -1,5 +1,6 @@
 import * as React from 'react';
 import type { FileChange } from '../api/types.gen';
+import { UNDO } from './gatewords';
 import { plain } from './words';
 
 function tone(line: string): string {
@@ -9,18 +10,14 @@ function tone(line: string): string {
   return line.startsWith('+') ? 'added' : line.startsWith('-') ? 'removed' : 'same';
 }
 
-/** What a call did to one file, as a unified diff. */
+/** What was done to one file, as a unified diff. `restored`: it was put back since. */
 export function Diff(props: {
   change: FileChange;
+  restored?: boolean;
   onOpen?: ((path: string) => void) | undefined;
 }): React.JSX.Element {
   const { change, onOpen } = props;
   const what = change.before === null ? 'new' : change.after === null ? 'deleted' : '';
-  // The two lines that name the file say what stands above them.
-  const lines = change.diff
-    .replace(/^--- .*\n\+\+\+ .*\n/, '')
-    .replace(/\n$/, '')
-    .split('\n');
   return (
     <div className="jp-Pernix-diff" role="group" aria-label={`Changes of ${plain(change.path)}`}>
       <div className="jp-Pernix-diffHead">
@@ -37,19 +34,29 @@ export function Diff(props: {
           <span>{plain(change.path)}</span>
         )}
         {what && <span className="jp-Pernix-chip">{what}</span>}
+        {props.restored === true && <span className="jp-Pernix-chip">{UNDO.undone}</span>}
         <span className="jp-Pernix-added">+{change.added_lines}</span>
         <span className="jp-Pernix-removed">−{change.removed_lines}</span>
       </div>
-      {change.diff && (
-        <pre className="jp-Pernix-diffBody" tabIndex={0}>
-          {lines.map((line, index) => (
-            <span key={index} className={`jp-Pernix-diffLine jp-mod-${tone(line)}`}>
-              {line}
-              {'\n'}
-            </span>
-          ))}
-        </pre>
-      )}
+      {change.diff && <DiffText diff={change.diff} />}
     </div>
+  );
+}
+
+/** The lines of a unified diff, without those that name the file. */
+export function DiffText(props: { diff: string }): React.JSX.Element {
+  const lines = props.diff
+    .replace(/^--- .*\n\+\+\+ .*\n/, '')
+    .replace(/\n$/, '')
+    .split('\n');
+  return (
+    <pre className="jp-Pernix-diffBody" tabIndex={0}>
+      {lines.map((line, index) => (
+        <span key={index} className={`jp-Pernix-diffLine jp-mod-${tone(line)}`}>
+          {line}
+          {'\n'}
+        </span>
+      ))}
+    </pre>
   );
 }

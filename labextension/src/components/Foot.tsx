@@ -2,6 +2,7 @@ import * as React from 'react';
 import type { ChangeDecision, TurnView } from '../api/types.gen';
 import type { Left, Limit } from '../model/budget';
 import { KeepOrUndo } from './CellChange';
+import { FilesChanged, type FilesHandlers } from './FilesChanged';
 import { Icon } from './icons';
 import {
   CAN_GO_ON,
@@ -18,7 +19,7 @@ import {
   usageWords
 } from './words';
 
-export interface FootProps {
+export interface FootProps extends FilesHandlers {
   turn: TurnView;
   onResume: (() => void) | undefined;
   /** Keeps or undoes all changes of cells of a turn that are open; true when that is carried out. */
@@ -69,6 +70,7 @@ export function Foot(props: FootProps): React.JSX.Element | null {
           />
         </span>
       )}
+      <FilesChanged turn={turn} onFiles={props.onFiles} onUndo={props.onUndo} onOpenFile={props.onOpenFile} />
     </footer>
   );
 }

@@ -1,5 +1,6 @@
 import * as React from 'react';
 import type { InputView } from '../api/types.gen';
+import { useQuiet } from './quiet';
 import { INPUT, inputWords, plainLines } from './words';
 
 export interface InputsProps {
@@ -42,6 +43,7 @@ function OpenInput(props: {
   const [text, setText] = React.useState('');
   const [sending, setSending] = React.useState(false);
   const id = React.useId();
+  const quiet = useQuiet();
   const card = React.useRef<HTMLDivElement>(null);
   const field = React.useRef<HTMLInputElement>(null);
   React.useLayoutEffect(() => {
@@ -77,6 +79,7 @@ function OpenInput(props: {
       </div>
       <input
         ref={field}
+        data-question={input.input_id}
         className="jp-Pernix-input"
         type={input.password ? 'password' : 'text'}
         autoComplete={input.password ? 'new-password' : 'off'}
@@ -100,8 +103,8 @@ function OpenInput(props: {
         <button
           type="button"
           className="jp-Pernix-button jp-mod-accept"
-          aria-disabled={sending}
-          onClick={() => void answer(text)}
+          aria-disabled={sending || quiet}
+          onClick={() => !quiet && void answer(text)}
         >
           {INPUT.send}
         </button>
@@ -109,8 +112,8 @@ function OpenInput(props: {
           type="button"
           className="jp-Pernix-button"
           title={INPUT.refuseMeans}
-          aria-disabled={sending}
-          onClick={() => void answer(null)}
+          aria-disabled={sending || quiet}
+          onClick={() => !quiet && void answer(null)}
         >
           {INPUT.refuse}
         </button>

@@ -1,5 +1,6 @@
 import * as React from 'react';
 import type { EndpointInfo, NotebookView, SessionSummary, SessionView } from '../api/types.gen';
+import { PERMISSIONS, sandboxWords } from './gatewords';
 import { useNow } from './hooks';
 import { Icon, IconButton } from './icons';
 import { titleOf, TitleField } from './SessionList';
@@ -34,6 +35,8 @@ export interface SessionHeadProps {
   /** The session that this one works for. */
   parent?: SessionSummary | undefined;
   onOpenParent?: (() => void) | undefined;
+  /** Shows what the session may do. */
+  onPermissions?: () => void;
 }
 
 /** What this session is and what it is doing, in words. */
@@ -63,6 +66,13 @@ export function SessionHead(props: SessionHeadProps): React.JSX.Element {
         )}
         {!editing && (
           <IconButton icon="edit" label="Rename session" focused={edited} onClick={() => setEditing(true)} />
+        )}
+        {props.onPermissions && (
+          <IconButton
+            icon="shield"
+            label={`${PERMISSIONS.title}: ${sandboxWords(view).label.toLowerCase()}`}
+            onClick={props.onPermissions}
+          />
         )}
         <IconButton
           icon="notebook"

@@ -9,7 +9,7 @@ import { PlanCard } from './PlanCard';
 import { useRenderers } from './renderers';
 import { Told } from './Told';
 
-export interface TurnProps extends Omit<CallCardProps, 'call'> {
+export interface TurnProps extends Omit<CallCardProps, 'call'>, Pick<FootProps, 'onFiles' | 'onUndo'> {
   turn: TurnView;
   /** It waits to ask again; the countdown says what its newest notice says. */
   waiting?: boolean;
@@ -22,7 +22,7 @@ export interface TurnProps extends Omit<CallCardProps, 'call'> {
 
 /** One request and everything that came of it. */
 export const Turn = React.memo(function Turn(props: TurnProps): React.JSX.Element {
-  const { onResume, onDecideAll, ...rest } = props;
+  const { onResume, onDecideAll, onFiles, onUndo, ...rest } = props;
   const { turn } = rest;
   return (
     <article className="jp-Pernix-turn" aria-label="Turn" data-code={turn.code ?? ''}>
@@ -32,7 +32,16 @@ export const Turn = React.memo(function Turn(props: TurnProps): React.JSX.Elemen
       <Told turn={turn} />
       {turn.plan !== null && <PlanCard plan={turn.plan} running={turn.code === null} />}
       {partsOf(rest)}
-      {turn.code !== null && <Foot turn={turn} onResume={onResume} onDecideAll={onDecideAll} />}
+      {turn.code !== null && (
+        <Foot
+          turn={turn}
+          onResume={onResume}
+          onDecideAll={onDecideAll}
+          onFiles={onFiles}
+          onUndo={onUndo}
+          onOpenFile={rest.onOpenFile}
+        />
+      )}
     </article>
   );
 });
@@ -45,7 +54,9 @@ function isRetry(item: Item): boolean {
  * What stands in a turn, in order. A text keeps its place on the page when it is done being written: what is stored of a step has the
  * key that its draft had, so a reader's place does not move.
  */
-function partsOf(props: Omit<TurnProps, 'onResume' | 'onDecideAll'>): React.JSX.Element[] {
+function partsOf(
+  props: Omit<TurnProps, 'onResume' | 'onDecideAll' | 'onFiles' | 'onUndo'>
+): React.JSX.Element[] {
   const { turn, waiting, draft, ...handlers } = props;
   const hidden = waiting === true ? turn.items.findLastIndex(isRetry) : -1;
   const taken = new Set<string>();

@@ -7,6 +7,7 @@ import { emptyView, reduceAll, type AnyStored } from '../model/reduce';
 import { Announcer } from './Announcer';
 import { CallCard, type CallCardProps } from './CallCard';
 import { Pictures } from './Pictures';
+import { QUIET } from './quiet';
 import { SessionHead } from './SessionHead';
 import { Told } from './Told';
 import { Transcript } from './Transcript';
@@ -117,7 +118,12 @@ describe('a line that running code asks for', () => {
 
   it('need not be answered', async () => {
     const sent: (string | null)[] = [];
+    jest.useFakeTimers();
     draw(card(asked, { onInput: (_, text) => Promise.resolve(sent.push(text) > 0) }));
+    await click('Do not answer');
+    expect(sent).toEqual([]);
+    act(() => jest.advanceTimersByTime(QUIET));
+    jest.useRealTimers();
     await click('Do not answer');
     expect(sent).toEqual([null]);
   });
@@ -249,8 +255,8 @@ it('a cell that ran is named with its notebook, which opens', async () => {
   const opened: string[] = [];
   draw(card(callOf(DONE, 'c2'), { onOpenNotebook: path => opened.push(path) }));
   expect([...host.querySelectorAll('.jp-Pernix-cellLine')].map(line => line.textContent)).toEqual([
-    '[3] Cell abca.ipynb',
-    '[3] Cell abca.ipynb'
+    'Cell [3]a.ipynb',
+    'Cell [3]a.ipynb'
   ]);
   expect(host.textContent).toContain('NameError');
   expect(host.textContent).toContain('The notebook does not show these outputs yet.');

@@ -7,6 +7,7 @@ import { emptyView } from '../model/reduce';
 import { CallCard } from './CallCard';
 import { Composer, type ComposerProps } from './Composer';
 import { Endpoints, type EndpointsProps } from './Endpoints';
+import { QUIET } from './quiet';
 import { SessionHead } from './SessionHead';
 import { SessionList } from './SessionList';
 import { Transcript } from './Transcript';
@@ -143,12 +144,16 @@ function callOf(view: SessionView, id: string): CallView {
 }
 
 describe('a tool call', () => {
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+  const quietIsOver = () => act(() => jest.advanceTimersByTime(QUIET));
+
   it('asks on its card, and a rejection takes the words along', async () => {
     const call = callOf(WHOLE, 'c2');
     if (call.approval === null) {
       throw new Error('the call was never asked about');
     }
-    const answers: string[][] = [];
+    const answers: unknown[][] = [];
     const open: CallView = { ...call, execution: null, approval: { ...call.approval, choice: null } };
     draw(
       <CallCard
@@ -160,15 +165,17 @@ describe('a tool call', () => {
       />
     );
     expect(host.textContent).toContain('Run this code?');
+    quietIsOver();
     await type(named<HTMLInputElement>('What to do instead'), 'read it first');
     await click('Reject');
-    expect(answers).toEqual([['a1', 'reject_once', 'read it first']]);
+    expect(answers).toEqual([['a1', 'reject_once', 'read it first', null]]);
   });
 
   it('can be answered again when the answer did not arrive', async () => {
     const call = callOf(WHOLE, 'c2');
     const approval = call.approval && { ...call.approval, choice: null };
     draw(<CallCard call={{ ...call, approval }} onAnswer={() => Promise.resolve(false)} />);
+    quietIsOver();
     await click('Allow once');
     expect(named('Allow once').getAttribute('aria-disabled')).toBe('false');
   });
@@ -178,6 +185,7 @@ describe('a tool call', () => {
     const asked = { ...call, execution: null, approval: call.approval && { ...call.approval, choice: null } };
     const card = (shown: CallView) => <CallCard call={shown} onAnswer={() => Promise.resolve(true)} />;
     draw(card(asked));
+    quietIsOver();
     named('Allow once').focus();
     await click('Allow once');
     expect(document.activeElement?.textContent).toBe('Allow once');

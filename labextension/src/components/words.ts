@@ -1,8 +1,7 @@
 /** The fixed words of the product for people. Pure. */
 import type {
-  ApprovalChoice,
-  ApprovalView,
   CallStatus,
+  CallView,
   CellChangeView,
   CellOp,
   ContextItem,
@@ -86,10 +85,16 @@ export const CAN_GO_ON: ReadonlySet<TerminalCode> = new Set([
 ]);
 
 export const MODES: Record<Mode, { label: string; means: string }> = {
-  ask: { label: 'Ask', means: 'Reads and answers; changes and runs nothing' },
-  plan: { label: 'Plan', means: 'Reads and makes a plan; changes and runs nothing' },
-  edit: { label: 'Edit', means: 'Edits files in its folder; asks before it runs code or commands' },
-  auto: { label: 'Auto', means: 'Edits and runs within its folder and budget without asking' }
+  ask: { label: 'Ask', means: 'Reads and answers; runs only commands that just read' },
+  plan: { label: 'Plan', means: 'Reads and makes a plan; runs only commands that just read' },
+  edit: {
+    label: 'Edit',
+    means: 'Edits files in its folder; asks before it runs code, and commands that do more than read'
+  },
+  auto: {
+    label: 'Auto',
+    means: 'Edits and runs in its folder; asks before what deletes, publishes or reaches further'
+  }
 };
 
 export const STATUSES: Record<CallStatus, string> = {
@@ -167,15 +172,34 @@ export const OWNERS: Record<NotebookOwner, string> = {
 
 /** Where a cell stands now or stood before; `behind`: the id of the cell above it. */
 export function placeWords(behind: string | null): string {
-  return behind === null ? 'nowhere' : behind === '' ? 'at the top' : `below cell ${plain(behind)}`;
+  return behind === null ? 'nowhere' : behind === '' ? 'at the top' : 'below another cell';
 }
 
-/** The cell whose code runs; '' for code beside any notebook. */
+/** The cell whose code runs, as its reader knows it; '' for code beside any notebook. */
 export function cellWords(
   execution: Pick<ExecutionView, 'cell_id' | 'notebook' | 'execution_count'>
 ): string {
-  const number = execution.execution_count === null ? '' : `[${execution.execution_count}] `;
-  return execution.cell_id === '' ? '' : `${number}Cell ${plain(execution.cell_id)}`;
+  const number = execution.execution_count === null ? '' : ` [${execution.execution_count}]`;
+  return execution.cell_id === '' ? '' : `Cell${number}`;
+}
+
+/** The first line of a text that says something, in short; '' when there is none. */
+export function firstLine(source: string): string {
+  const line = plain(
+    source
+      .split('\n')
+      .find(one => one.trim() !== '')
+      ?.trim() ?? ''
+  );
+  return line.length > 60 ? `${line.slice(0, 59)}…` : line;
+}
+
+/** What a call is; with the beginning of the one cell that it runs. */
+export function callTitle(call: Pick<CallView, 'title' | 'tool' | 'execution' | 'earlier'>): string {
+  const title = plain(call.title || call.tool);
+  const line =
+    call.tool === 'run_cells' && call.earlier.length === 0 ? firstLine(call.execution?.code ?? '') : '';
+  return line === '' ? title : `${title}: ${line}`;
 }
 
 export const NOT_MIRRORED = 'The notebook does not show these outputs yet.';
@@ -258,23 +282,6 @@ export const CODE = {
 /** The last part of a path. */
 export function baseName(path: string): string {
   return plain(path.split('/').pop() ?? path);
-}
-
-export const CHOICES: Record<ApprovalChoice, { label: string; past: string }> = {
-  allow_once: { label: 'Allow once', past: 'Allowed once' },
-  allow_session: { label: 'Allow for this session', past: 'Allowed for this session' },
-  allow_always: { label: 'Always allow', past: 'Allowed always' },
-  reject_once: { label: 'Reject', past: 'Rejected' },
-  reject_always: { label: 'Always reject', past: 'Rejected always' }
-};
-
-/** How a question was answered. */
-export function answerWords(approval: ApprovalView): string {
-  if (approval.choice === null) {
-    return 'Nobody answered';
-  }
-  const by = ['', 'panel', 'user'].includes(approval.by) ? '' : ` (by ${plain(approval.by)})`;
-  return `${CHOICES[approval.choice].past}${by}${approval.text && `: ${approval.text}`}`;
 }
 
 /** The words that came with a picture, for those who cannot see it. */

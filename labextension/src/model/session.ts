@@ -3,6 +3,8 @@ import { asTrouble, type Trouble } from '../api/transport';
 import type {
   ApprovalChoice,
   ChangeDecision,
+  ChangedFile,
+  FileUndone,
   Mention,
   SessionPatch,
   SessionView,
@@ -123,8 +125,30 @@ export class SessionModel extends Observable {
     return this._try(() => this._client.resume(this.sessionId));
   }
 
-  answer(approvalId: string, choice: ApprovalChoice, text: string): Promise<boolean> {
-    return this._try(() => this._client.answer(approvalId, { choice, text }));
+  /** `rules`: which of the offered ones to remember with a lasting yes, `null`: all. */
+  answer(
+    approvalId: string,
+    choice: ApprovalChoice,
+    text: string,
+    rules: string[] | null = null
+  ): Promise<boolean> {
+    return this._try(() => this._client.answer(approvalId, { choice, text, rules }));
+  }
+
+  /** The files that were changed, with their diffs; `null` when they cannot be told, and `trouble` says why. */
+  async files(): Promise<ChangedFile[] | null> {
+    let found: ChangedFile[] | null = null;
+    await this._try(async () => (found = await this._client.files(this.sessionId)));
+    return found;
+  }
+
+  /** Put files back: all or `paths`, as they were before the session or before `turnId`; `null` when that failed as a whole. */
+  async undo(turnId: string | null, paths: string[]): Promise<FileUndone[] | null> {
+    let done: FileUndone[] | null = null;
+    await this._try(
+      async () => (done = await this._client.undoFiles(this.sessionId, { turn_id: turnId, paths }))
+    );
+    return done;
   }
 
   /** What running code asked for; `null`: the user will not answer. */

@@ -1,5 +1,5 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { ICommandPalette } from '@jupyterlab/apputils';
+import { ICommandPalette, Notification } from '@jupyterlab/apputils';
 import { ILauncher } from '@jupyterlab/launcher';
 import { CommandIDs } from '../commands';
 import { pernixIcon } from '../icon';
@@ -82,6 +82,27 @@ function addCommands(app: JupyterFrontEnd, workspace: IWorkspace): void {
     describedBy: NO_ARGS,
     execute: () => workspace.compact()
   });
+  commands.addCommand(CommandIDs.showPermissions, {
+    label: 'Permissions of the Pernix Session…',
+    caption: 'What the session in the panel may do unasked, and what never',
+    describedBy: NO_ARGS,
+    isEnabled: () => workspace.hasSession(),
+    execute: () => {
+      workspace.show();
+      workspace.showPermissions();
+    }
+  });
+  commands.addCommand(CommandIDs.nextQuestion, {
+    label: 'Go to the Next Question of Pernix',
+    caption: 'Show and focus a question that waits for your answer',
+    describedBy: NO_ARGS,
+    execute: () => {
+      workspace.show();
+      if (!workspace.seekQuestion()) {
+        Notification.info('Pernix asks nothing now.', { autoClose: 3000 });
+      }
+    }
+  });
   commands.addCommand(CommandIDs.takeTour, {
     label: 'Take the Pernix Tour (recorded, not a model)',
     describedBy: NO_ARGS,
@@ -114,6 +135,8 @@ export const commands: JupyterFrontEndPlugin<void> = {
       CommandIDs.pauseTurn,
       CommandIDs.resumeTurn,
       CommandIDs.compactSession,
+      CommandIDs.showPermissions,
+      CommandIDs.nextQuestion,
       CommandIDs.takeTour
     ].forEach(command => palette?.addItem({ command, category: CATEGORY }));
     launcher?.add({ command: CommandIDs.newSession, category: 'Other', rank: 0, args: { isLauncher: true } });

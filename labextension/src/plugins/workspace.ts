@@ -100,7 +100,7 @@ function folderOf(files: IDefaultFileBrowser | null): string {
 
 function faceOf(app: JupyterFrontEnd, widget: Workspace): IWorkspace {
   const { model } = widget;
-  const shown = () => (model.place.at === 'session' ? model.sessions.session(model.place.sessionId) : null);
+  const shown = () => (model.sessionId === null ? null : model.sessions.session(model.sessionId));
   return {
     show: () => app.shell.activateById(widget.id),
     open: sessionId => {
@@ -110,6 +110,9 @@ function faceOf(app: JupyterFrontEnd, widget: Workspace): IWorkspace {
     create: () => model.create(),
     tour: () => model.tour(),
     showModels: () => model.showModels(),
+    showPermissions: () => model.showPermissions(),
+    hasSession: () => model.sessionId !== null,
+    seekQuestion: () => model.seekQuestion(),
     stop: async () => {
       await shown()?.stop();
     },

@@ -3,6 +3,7 @@ import { Announcer } from '../../components/Announcer';
 import { ConnectionBanner, TroubleBanner } from '../../components/Banner';
 import { Composer } from '../../components/Composer';
 import { Endpoints } from '../../components/Endpoints';
+import { PERMISSIONS } from '../../components/gatewords';
 import { Icon, IconButton } from '../../components/icons';
 import { SessionHead } from '../../components/SessionHead';
 import { SessionList } from '../../components/SessionList';
@@ -13,6 +14,8 @@ import type { EndpointsModel } from '../../model/endpoints';
 import type { SessionModel } from '../../model/session';
 import { linkedFile } from '../../rendering/guard';
 import { useModel } from '../useModel';
+import { PermissionsOf } from './permissions';
+import { useSeeking, WaitingQuestions } from './questions';
 import { useWorkers } from './workers';
 import type { WorkspaceModel } from './model';
 
@@ -59,6 +62,9 @@ export function Body(props: BodyProps): React.JSX.Element {
       {place.at === 'session' && (
         <Session key={place.sessionId} {...props} session={sessions.session(place.sessionId)} />
       )}
+      {place.at === 'permissions' && (
+        <PermissionsOf key={place.sessionId} model={model} session={sessions.session(place.sessionId)} />
+      )}
     </div>
   );
 }
@@ -67,14 +73,19 @@ function Bar(props: BodyProps): React.JSX.Element {
   const { model } = props;
   const { place, sessions } = model;
   const elsewhere = sessions.questions - (place.at === 'session' ? sessions.questionsIn(place.sessionId) : 0);
+  const back = place.at === 'permissions';
   return (
     <div className="jp-Pernix-bar" role="toolbar" aria-label="Pernix">
       {place.at === 'sessions' ? (
         <span className="jp-Pernix-brand">Sessions</span>
       ) : (
-        <button type="button" className="jp-Pernix-back" onClick={() => model.showSessions()}>
+        <button
+          type="button"
+          className="jp-Pernix-back"
+          onClick={() => (back ? model.leavePermissions() : model.showSessions())}
+        >
           <Icon name="back" />
-          Sessions
+          {back ? PERMISSIONS.back : 'Sessions'}
           {elsewhere > 0 && (
             <span className="jp-Pernix-chip jp-mod-asks" title="Other sessions need you">
               {elsewhere}
@@ -141,6 +152,13 @@ function Session(props: BodyProps & { session: SessionModel }): React.JSX.Elemen
     (...decision: Parameters<SessionModel['decideChanges']>) => session.decideChanges(...decision),
     [session]
   );
+  const onFiles = React.useCallback(() => session.files(), [session]);
+  const onUndo = React.useCallback(
+    (...wanted: Parameters<SessionModel['undo']>) => session.undo(...wanted),
+    [session]
+  );
+  const page = React.useRef<HTMLDivElement>(null);
+  useSeeking(model, session, page);
   const onVariables = React.useCallback(() => session.variables(), [session]);
   const folder = view.space_root;
   const onOpenFile = React.useCallback(
@@ -178,7 +196,7 @@ function Session(props: BodyProps & { session: SessionModel }): React.JSX.Elemen
     }
   };
   return (
-    <div className="jp-Pernix-session" onKeyDown={onKeyDown} onClick={onClick}>
+    <div className="jp-Pernix-session" onKeyDown={onKeyDown} onClick={onClick} ref={page}>
       <SessionHead
         view={view}
         kernels={actions.kernels()}
@@ -192,6 +210,7 @@ function Session(props: BodyProps & { session: SessionModel }): React.JSX.Elemen
         workerAsks={workerAsks}
         parent={view.parent === null ? undefined : model.sessions.summary(view.parent)}
         onOpenParent={() => view.parent !== null && model.open(view.parent)}
+        onPermissions={() => model.showPermissions()}
       />
       <WorkersContext.Provider value={workers}>
         <Transcript
@@ -202,6 +221,8 @@ function Session(props: BodyProps & { session: SessionModel }): React.JSX.Elemen
           onInput={onInput}
           onDecide={onDecide}
           onDecideAll={onDecideAll}
+          onFiles={onFiles}
+          onUndo={onUndo}
           onOpenNotebook={actions.openFile}
           onOpenFile={onOpenFile}
           onReadSideFile={onReadSideFile}
@@ -211,6 +232,7 @@ function Session(props: BodyProps & { session: SessionModel }): React.JSX.Elemen
       </WorkersContext.Provider>
       <Announcer view={view} workerAsks={workerAsks} />
       {trouble}
+      <WaitingQuestions model={model} session={session} page={page} />
       <Composer
         view={view}
         queued={session.queued}

@@ -4,7 +4,11 @@ import { Observable } from '../../model/observable';
 import type { SessionsModel } from '../../model/sessions';
 import type { BrowserStore } from '../store';
 
-export type Place = { at: 'sessions' } | { at: 'models' } | { at: 'session'; sessionId: string };
+export type Place =
+  | { at: 'sessions' }
+  | { at: 'models' }
+  | { at: 'session'; sessionId: string }
+  | { at: 'permissions'; sessionId: string };
 
 /** What only the surroundings of the panel know. */
 export interface Surroundings {
@@ -16,7 +20,7 @@ export interface Surroundings {
 
 const PLACE = 'place';
 
-/** Where the panel is: the list, a session, or the models. It comes back after a reload. */
+/** Where the panel is: the list, a session, what it may do, or the models. A session comes back after a reload. */
 export class WorkspaceModel extends Observable {
   constructor(
     readonly sessions: SessionsModel,
@@ -65,6 +69,48 @@ export class WorkspaceModel extends Observable {
   /** Back to where one was before the models. */
   leaveModels(): void {
     this._go(this._before);
+  }
+
+  /** What a session may do: the shown one, else nothing. */
+  showPermissions(): void {
+    if (this._place.at === 'session') {
+      this._go({ at: 'permissions', sessionId: this._place.sessionId });
+    }
+  }
+
+  /** Back to the session whose permissions are shown. */
+  leavePermissions(): void {
+    if (this._place.at === 'permissions') {
+      this._go({ at: 'session', sessionId: this._place.sessionId });
+    }
+  }
+
+  /** The session that is shown, or whose permissions are; null when there is none. */
+  get sessionId(): string | null {
+    return 'sessionId' in this._place ? this._place.sessionId : null;
+  }
+
+  /** Increases each time the next open question should be gone to. */
+  get seeking(): number {
+    return this._seeking;
+  }
+
+  /** Go to the next question that waits: of the shown session and its workers, else of another one. False: none waits. */
+  seekQuestion(): boolean {
+    const { sessions } = this;
+    const here = this.sessionId;
+    if (here === null || sessions.questionsIn(here) === 0) {
+      const other = sessions.list.find(entry => entry.open_approvals > 0);
+      if (other === undefined) {
+        return false;
+      }
+      this._go({ at: 'session', sessionId: other.session_id });
+    } else if (this._place.at === 'permissions') {
+      this.leavePermissions();
+    }
+    this._seeking++;
+    this.emitChanged();
+    return true;
   }
 
   /** Its models are read anew: another page or a command line may have added some. */
@@ -118,14 +164,14 @@ export class WorkspaceModel extends Observable {
   private _go(place: Place): void {
     this._moved = true;
     this._place = place;
-    this._store.set(PLACE, place.at === 'session' ? place.sessionId : '');
+    this._store.set(PLACE, this.sessionId ?? '');
     this.emitChanged();
   }
 
   /** Once everything is known: a session that is gone is left, and a newcomer sees how to begin. */
   private _settle(): void {
     const { sessions, endpoints } = this;
-    if (sessions.loaded && this._place.at === 'session' && !sessions.summary(this._place.sessionId)) {
+    if (sessions.loaded && this.sessionId !== null && !sessions.summary(this.sessionId)) {
       this._go({ at: 'sessions' });
     } else if (sessions.loaded && endpoints.loaded && !this._moved && this._place.at === 'sessions') {
       if (sessions.list.length === 0 && endpoints.usable.length === 0) {
@@ -141,4 +187,5 @@ export class WorkspaceModel extends Observable {
   private _moved = false;
   private _appeared = false;
   private _focus = 0;
+  private _seeking = 0;
 }
