@@ -1,6 +1,7 @@
 """``jupyter pernix diff`` and ``jupyter pernix undo``: what a session has changed, and putting it back."""
 
 import argparse
+from typing import Any
 
 from ..client import JSON, Client
 from ..livetext import neutral
@@ -16,6 +17,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     diff.add_argument("--names", action="store_true", help="only the names, with the numbers of lines")
     diff.set_defaults(command=diff_command)
+    _take_paths_anywhere(diff)
     undo = commands.add_parser(
         "undo", help="put files back to what they were before a session, or before one of its turns"
     )
@@ -28,6 +30,21 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     undo.add_argument("--dry-run", action="store_true", help="only say what would be put back")
     undo.set_defaults(command=undo_command)
+    _take_paths_anywhere(undo)
+
+
+def _take_paths_anywhere(parser: argparse.ArgumentParser) -> None:
+    """Let paths stand behind an option too, which the commands of a parser do not by themselves."""
+    plain = parser.parse_known_args
+
+    def parse(args: Any = None, namespace: Any = None) -> Any:
+        parser.parse_known_args = plain  # type: ignore[method-assign] - what is called below calls it
+        try:
+            return parser.parse_known_intermixed_args(args, namespace)
+        finally:
+            parser.parse_known_args = parse  # type: ignore[method-assign]
+
+    parser.parse_known_args = parse  # type: ignore[method-assign]
 
 
 def diff_command(options: argparse.Namespace) -> int:
