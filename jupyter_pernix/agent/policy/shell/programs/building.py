@@ -14,14 +14,12 @@ from .tools import is_risky
 class Builder:
     options: Spec
     publishes: frozenset[str]
-    deletes: frozenset[str]
+    cleans: frozenset[str]
     risky: tuple[str, ...]
 
 
-def _builder(options: str, *, publishes: str = "", deletes: str = "", risky: str = "") -> Builder:
-    return Builder(
-        spec(options, "text"), frozenset(publishes.split()), frozenset(deletes.split()), tuple(risky.split())
-    )
+def _builder(options: str, *, publishes: str = "", cleans: str = "", risky: str = "") -> Builder:
+    return Builder(spec(options, "text"), frozenset(publishes.split()), frozenset(cleans.split()), tuple(risky.split()))
 
 
 _MAKE = _builder(
@@ -32,12 +30,12 @@ _MAKE = _builder(
 _MAVEN = _builder(
     "q B o U e X T: P: f~ D? am pl~ quiet batch-mode offline fail-fast threads: activate-profiles: projects: also-make errors",
     publishes="deploy release:perform release:prepare site-deploy",
-    deletes="clean",
+    cleans="clean",
 )
 _GRADLE = _builder(
     "q i s S x: P? D? p~ no-daemon offline quiet info stacktrace parallel continue tests: rerun-tasks console: warning-mode:",
     publishes="publish uploadArchives publishToSonatype publishPlugins closeAndReleaseRepository",
-    deletes="clean cleanBuildCache",
+    cleans="clean cleanBuildCache",
     risky="init-script I",
 )
 BUILDERS: Mapping[str, Builder] = {
@@ -68,14 +66,15 @@ def judge_builder(call: Call) -> Finding:
     assigned = [match for word in found.operands if (match := _ASSIGNMENT.fullmatch(word))]
     if any(_MAKE_DECIDES.fullmatch(match[1]) or re.search(r"[$`|;&<>]", match[2]) for match in assigned):
         return always(f"{call.name} is told which programs to run", "runs_code_from_text", reads=paths)
-    targets = [word for word in found.operands if not _ASSIGNMENT.fullmatch(word)]
+    count = found.has("-j", "-l")  # a number behind these belongs to them
+    targets = [word for word in found.operands if not (_ASSIGNMENT.fullmatch(word) or (count and word.isdecimal()))]
     if of.publishes.intersection(_task(target) for target in targets):
         return always(f"{call.name} publishes", "publishes", grave=True, reads=paths)
-    if of.deletes.intersection(_task(target) for target in targets):
-        return always(f"{call.name} deletes what was built", "deletes", grave=True, reads=paths)
     rule = " ".join((call.name, *targets))
     if found.unknown or found.follows or assigned or not all(_TARGET.fullmatch(target) for target in targets):
         rule = EXACT
+    if of.cleans.intersection(_task(target) for target in targets):
+        return asks(f"{call.name} deletes what was built", rule, effects=("deletes",), grave=True, reads=paths)
     return asks(f"{call.name} runs what its file says", rule, effects=("runs_code_from_file",), reads=paths)
 
 

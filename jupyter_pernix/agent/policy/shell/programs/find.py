@@ -41,7 +41,7 @@ def judge_find(call: Call, judge: JudgeCall) -> Finding:
     folders: list[str] = []
     while words and not (words[0].text or "").startswith(("-", "(", "!")):
         folders.append(words.pop(0).text or "")
-    finding, runs, plain_files = _expression(words)
+    finding, runs, plain_files, patterns = _expression(words)
     finding = replace(finding, reads=(*(folders or ["."]), *finding.reads))
     if not runs or finding.ruling == "ask_always":
         return replace(finding, runs=runs[0] if runs else ())
@@ -51,7 +51,7 @@ def judge_find(call: Call, judge: JudgeCall) -> Finding:
         finding = strictest_of(finding, found)
     if finding.ruling == "ask":
         finding = replace(finding, rule=EXACT)
-    elif finding.ruling == "auto" and not (plain_files or stays(call, folders or ["."])):
+    elif finding.ruling == "auto" and not (plain_files or stays(call, folders or ["."], patterns=patterns)):
         finding = strictest_of(finding, asks("A link that find comes by may lead out of the space", EXACT))
     if len(runs) == 1:
         return replace(finding, runs=runs[0])
@@ -60,19 +60,22 @@ def judge_find(call: Call, judge: JudgeCall) -> Finding:
     )
 
 
-def _expression(words: list[Word]) -> tuple[Finding, list[tuple[Word, ...]], bool]:
-    """The finding of the words after the folders, the commands in them, and whether only files that are no links are found."""
+def _expression(words: list[Word]) -> tuple[Finding, list[tuple[Word, ...]], bool, tuple[str, ...]]:
+    """The finding of the words after the folders, the commands in them, whether only files that are no links are found, and the patterns
+    that every name found matches."""
     reads: list[str] = []
     writes: list[str] = []
     runs: list[tuple[Word, ...]] = []
     strict: Finding | None = None
-    plain_files = not any(word.text in ("-o", "-or", ",", "!", "-not", "-follow") for word in words)
+    joined = not any(word.text in ("-o", "-or", ",", "!", "-not", "-follow") for word in words)
     types: list[str] = []
+    patterns: list[str] = []
     while words:
         word = words.pop(0).text or ""
         if word in _TESTS_VALUED:
             value = words.pop(0).text if words else ""
             types += [value or ""] if word == "-type" and not runs else []
+            patterns += [value or ""] if word == "-name" and not runs and "\\" not in (value or "") else []
         elif word in _TESTS_FILE:
             reads.append(words.pop(0).text or "" if words else "")
         elif word in _WRITES:
@@ -94,7 +97,7 @@ def _expression(words: list[Word]) -> tuple[Finding, list[tuple[Word, ...]], boo
         strict = asks(f"find writes {writes[0]!r} here", EXACT, effects=("writes_file",))
     finding = strict or only_reads("find")
     finding = replace(finding, reads=(*finding.reads, *reads), writes=tuple(writes))
-    return finding, runs, plain_files and types in (["f"], ["d"])
+    return finding, runs, joined and types in (["f"], ["d"]), tuple(patterns) if joined else ()
 
 
 def _command(words: list[Word]) -> tuple[Word, ...] | None:

@@ -143,6 +143,7 @@ def _wget(call: Call) -> Finding:
     if found.unknown or found.starts or jupyter:
         why = f"{found.unknown or 'the port'} lets wget do more than fetch"
         return always(why, "network", grave=True, reads=path_words(call.args), writes=found.writes)
-    rule = EXACT if found.writes else call.name
+    written = [path for path in found.writes if path not in ("-", "/dev/null", "/dev/stdout")]
+    rule = EXACT if written else call.name
     why = f"{call.name} fetches over the network and writes a file"
-    return asks(why, rule, effects=("network", "writes_file"), grave=True, writes=found.writes)
+    return asks(why, rule, effects=("network", "writes_file"), grave=True, writes=written)

@@ -19,6 +19,7 @@ REMOTES: Mapping[str, Tool] = {
         ("docker", "podman", "nerdctl"),
         tool(
             "D debug l: log-level: c! context! H! host! tls! config!",
+            group_options="f: file: p: project-name: profile: env-file! project-directory: a all",
             groups="compose container image system volume network buildx builder context manifest plugin swarm stack service node secret",
             reads={
                 "ps": _DOCKER_LIST,
@@ -80,7 +81,7 @@ REMOTES: Mapping[str, Tool] = {
     **dict.fromkeys(
         ("gsutil", "s3cmd", "mc", "rclone", "bq"), tool("q m o:", asked="ls du stat cat show lsl lsd size")
     ),
-    "vercel": tool("", asked="ls inspect logs whoami"),
+    "vercel": tool("", asked="ls inspect logs whoami", bare=False),
     "netlify": tool("", asked="status"),
     "heroku": tool("a: app:", asked="apps logs ps releases status"),
     "fly": tool("a:", asked="status logs"),

@@ -59,6 +59,9 @@ _HELP_RUNS_CODE = toolset.PLAIN_TOOLS | frozenset(building.BUILDERS) | frozenset
 """Their help tells of what the space configures, and loads it."""
 _RUNS_OTHER_VERSION = word_set("yarn gradle mvn mix sbt tox nox bundle rails")
 """The space decides which file answers for them."""
+_REACHES_OUT = re.compile(
+    r"(?:\w+:)?(?:publish|unpublish|deploy|push|upload|delete|destroy|release|purge|wipe|drop|terminate)(?:[:-]\w+)?"
+)
 _ALSO_PLAIN_WORDS = word_set("test help type file id host at service task link read set format version true false")
 """Names of programs that are as often a subcommand or a value."""
 _NEVER_ASKED_FOR_VERSION = wrappers.PRIVILEGE | changing.CHANGING | BUILTINS | wrappers.OPAQUE
@@ -156,6 +159,14 @@ def _unknown(call: Call) -> Finding:
         return always(f"{name} formats a disk", "deletes", "privilege", grave=True, reads=paths)
     if not re.fullmatch(r"[A-Za-z0-9_][\w.+:@-]*", name, re.ASCII):
         return always("This name is no plain name of a program", "opaque", reads=paths)
+    if call.args and _REACHES_OUT.fullmatch(call.args[0]):
+        return always(
+            f"{name} is not known, and {call.args[0]} may change something elsewhere",
+            "opaque",
+            "publishes",
+            grave=True,
+            reads=paths,
+        )
     command = wrappers.known_from(call, _is_program_word)
     if (len(command) > 1 or any(_is_shell_text(arg) for arg in call.args)) and depth_of(call) < 4:
         return wrappers.judge_opaque(call, judge_program, knows)

@@ -22,18 +22,20 @@ _READING_VERB = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """``options``: those in front of the subcommand. ``groups``: subcommands that have subcommands (``*``: each has
-    one). ``reads``: what is
-    ``auto``, with its harmless options. ``asked``: what may be remembered; ``None`` for all that the other tables do not name.
-    ``fetches``: asked, uses the network or installs. ``never``: asked every time, for the effect. ``runners``: what follows their options
-    is a command. ``risky``: options that run something else. ``reading_verbs``: a last subcommand such as ``list`` or ``describe-x``
-    may be remembered. ``bare``: whether the tool without a subcommand may be remembered."""
+    """``options``: those in front of the subcommand, ``group_options`` those of a group. ``groups``: subcommands that have subcommands
+    (``*``: each has one). ``reads``: what is ``auto``, with its harmless options. ``asked``: what may be remembered; ``None`` for all that
+    the other tables do not name. ``fetches``: asked, uses the network or installs. ``cleans``: asked, deletes what was built. ``never``:
+    asked every time, for the effect. ``runners``: what follows their options is a command. ``risky``: options that run something else.
+    ``reading_verbs``: a last subcommand such as ``list`` or ``describe-x`` may be remembered. ``bare``: whether the tool without a
+    subcommand may be."""
 
     options: Spec
+    group_options: Spec
     groups: frozenset[str]
     reads: Mapping[str, Spec]
     asked: frozenset[str] | None
     fetches: frozenset[str]
+    cleans: frozenset[str]
     never: Mapping[str, Effect]
     runners: Mapping[str, Spec]
     risky: tuple[str, ...]
@@ -44,10 +46,12 @@ class Tool:
 def tool(
     options: str = "",
     *,
+    group_options: str = "",
     groups: str = "",
     reads: Mapping[str, Spec] | None = None,
     asked: str | None = None,
     fetches: str = "",
+    cleans: str = "",
     publishes: str = "",
     deletes: str = "",
     opens: str = "",
@@ -60,10 +64,12 @@ def tool(
     kinds: tuple[tuple[str, Effect], ...] = ((publishes, "publishes"), (deletes, "deletes"), (opens, "opaque"))
     return Tool(
         options=spec(options),
+        group_options=spec(group_options or options),
         groups=frozenset(groups.split()),
         reads=reads or {},
         asked=None if asked is None else _phrases(asked),
         fetches=_phrases(fetches),
+        cleans=_phrases(cleans),
         never={phrase: effect for text, effect in kinds for phrase in _phrases(text)},
         runners=runners or {},
         risky=tuple(risky.split()),
@@ -130,7 +136,7 @@ def _phrase(of: Tool, words: list[str]) -> tuple[str, tuple[str, ...]]:
     first, rest = words[0], words[1:]
     if first not in of.groups and "*" not in of.groups:
         return first, tuple(rest)
-    second = parse(of.options, tuple(rest), to_first_operand=True)
+    second = parse(of.group_options, tuple(rest), to_first_operand=True)
     if second.unknown or not second.operands:
         return first, tuple(rest)
     return f"{first} {second.operands[0]}", tuple(second.operands[1:])
@@ -150,6 +156,8 @@ def _by_phrase(call: Call, of: Tool, phrase: str, rest: tuple[str, ...], judge: 
         return finding if finding.ruling == "auto" else asks(finding.why, rule, reads=finding.reads)
     if phrase in of.fetches:
         return asks(f"{rule} uses the network", rule, effects=("network", "runs_process"), grave=True)
+    if phrase in of.cleans:
+        return asks(f"{rule} deletes what was built", rule, effects=("deletes",), grave=True)
     last = phrase.rpartition(" ")[2]
     remembered = of.asked is None or phrase in of.asked or first in of.asked
     if of.reading_verbs:
@@ -157,6 +165,8 @@ def _by_phrase(call: Call, of: Tool, phrase: str, rest: tuple[str, ...], judge: 
             [phrase.partition(" ")[2], *(word for word in rest if _PLAIN.fullmatch(word))] if " " in phrase else [last]
         )
         verb = next((word for word in deep if _READING_VERB.fullmatch(word)), None)
+        if verb in deep and verb != deep[0]:
+            rule = " ".join((rule, *deep[1 : deep.index(verb) + 1]))
         remembered = phrase in (of.asked or ()) or (
             verb is not None and not any(_WRITING_VERB.fullmatch(word) for word in (*deep, *rest))
         )
@@ -194,8 +204,9 @@ def _runner(call: Call, options: Spec, rule: str, rest: tuple[str, ...], judge: 
         return always(f"{found.unknown} may change what {rule} runs", "opaque", runs=command, reads=path_words(rest))
     if not command:
         return asks(f"{rule} runs nothing", EXACT)
-    if (command[0].text or "").startswith("--") and len(command) > 1:
-        command = command[1:]
+    package = command[0].text or ""
+    if package.startswith("@"):
+        return asks(f"{rule} runs the package {package}", f"{rule} {package}", reads=path_words(rest))
     finding = run_inside(call, command, judge, prefix=f"{rule} ")
     return replace(finding, reads=(*finding.reads, *found.reads))
 

@@ -32,7 +32,8 @@ TOOLS: Mapping[str, Tool] = {
     "cargo": tool(
         "q v color: manifest-path< locked offline frozen config~ Z~",
         publishes="publish yank owner login logout",
-        deletes="clean uninstall",
+        deletes="uninstall",
+        cleans="clean",
         fetches="install add update fetch search",
         risky="config",
     ),
@@ -150,14 +151,12 @@ TOOLS: Mapping[str, Tool] = {
         "C<",
         groups="mod work tool",
         fetches="get install mod/download mod/tidy",
-        deletes="clean",
+        cleans="clean",
         opens="env telemetry",
         risky="vettool exec toolexec overlay modfile ldflags gcflags asmflags gccgoflags",
     ),
     "sbt": tool("", publishes="publish", opens="console", bare=False),
-    "dotnet": tool(
-        "", groups="nuget tool", fetches="restore add", publishes="nuget/push nuget/delete publish", deletes="clean"
-    ),
+    "dotnet": tool("", groups="nuget tool", fetches="restore add", publishes="nuget/push nuget/delete", cleans="clean"),
     "rustup": tool(
         "q v", groups="toolchain component target", fetches="update install toolchain/install", deletes="self"
     ),
@@ -186,12 +185,22 @@ TOOLS: Mapping[str, Tool] = {
         publishes="push gc remote destroy",
     ),
     "wandb": tool("", asked="status offline online", publishes="sync login logout launch agent sweep artifact server"),
+    "hg": tool(
+        "R< cwd<", publishes="push email", deletes="purge strip rollback update revert", risky="config debugger ssh"
+    ),
+    "svn": tool(
+        "",
+        publishes="commit ci copy cp mkdir import lock unlock propset ps",
+        deletes="delete rm remove revert",
+        risky="diff-cmd config",
+    ),
+    "jj": tool("", groups="git", publishes="git/push", deletes="abandon restore undo", risky="config"),
     "twine": tool("", asked="check", publishes="upload register"),
     "tox": tool("q v e: p:", asked=None),
     "nox": tool("", asked=None),
     "cmake": tool("", asked=None, risky="E P"),
     "meson": tool("", asked=None),
-    "bazel": tool("", asked="build test query info version", deletes="clean", risky="run_under", opens="run"),
+    "bazel": tool("", asked="build test query info version", cleans="clean", risky="run_under", opens="run"),
 }
 
 PLAIN_TOOLS = word_set("""pytest py.test tsc eslint prettier mypy pyright black isort flake8 pylint bandit jest

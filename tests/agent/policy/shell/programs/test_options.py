@@ -1,0 +1,78 @@
+"""Options are read as getopt reads them, and none that writes or runs something is taken for harmless."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from jupyter_pernix.agent.policy.shell.programs.options import parse, spec
+from jupyter_pernix.agent.policy.shell.programs.readers import READERS
+
+OPTION = re.compile(r"^\s{0,10}(?P<options>-{1,2}\S.*?)(?:\s{2,}|\t|$)(?P<text>.*)$")
+SUSPICIOUS = re.compile(
+    r"\bwrite (?:result|output|to)|\bexecut|\bin.place\b|\bset the (?:clock|time|name)\b|\b[Cc]ompile\b"
+)
+TAKES_FILE = re.compile(r"[= ]\[?(?:FILE|F|PROG|COMMAND|DIR)\b")
+HARMLESS_THOUGH = {("diff", "S"): "the name at which to begin, no file that is opened"}
+
+SPEC = spec("a b n: o> f< color? x! t~ all name: output> file< colour? run! tail~", numeric=True)
+
+
+def test_bundles_and_values_are_read_as_getopt_does():
+    found = parse(SPEC, ("-abn5", "one", "-n", "6", "--name=x", "--name", "y", "--color", "-7", "--", "-z"))
+    assert found.given == [
+        ("-a", None),
+        ("-b", None),
+        ("-n", "5"),
+        ("-n", "6"),
+        ("--name", "x"),
+        ("--name", "y"),
+        ("--color", None),
+    ]
+    assert (found.operands, found.unknown, found.starts) == (["one", "-z"], "", "")
+
+
+@pytest.mark.parametrize("given", ["-oout", "-aoout", "--output=out"])
+def test_glued_value_of_a_writing_option_is_written(given: str):
+    assert parse(SPEC, (given, "in")).writes == ["out"]
+
+
+@pytest.mark.parametrize("given", ["-o", "-ao", "--output"])
+def test_next_word_of_a_writing_option_is_written(given: str):
+    found = parse(SPEC, (given, "out", "in"))
+    assert (found.writes, found.operands) == (["out"], ["in"])
+
+
+def test_shortened_option_is_never_harmless_but_its_file_is_seen():
+    found = parse(SPEC, ("--outp=out",))
+    assert (found.unknown, "out" in found.writes) == ("--outp", True)
+    assert parse(SPEC, ("--al",)).unknown == "--al"
+    assert "out" in parse(SPEC, ("--outp", "out")).writes
+
+
+@pytest.mark.parametrize("words", [("-z",), ("-az",), ("--zap",), ("--all=1",), ("-n",), ("--name",), ("--outp",)])
+def test_what_is_not_listed_is_unknown(words: tuple[str, ...]):
+    assert parse(SPEC, words).unknown
+
+
+def test_file_behind_an_operand_counts_as_read_where_options_may_have_ended():
+    assert parse(SPEC, ("in", "-n", "/etc/passwd")).reads == ["/etc/passwd"]
+
+
+@pytest.mark.parametrize("name", [name for name in sorted(READERS) if shutil.which(name)])
+def test_no_option_whose_help_speaks_of_writing_or_running_is_harmless(name: str):
+    told = subprocess.run(
+        [name, "--help"], capture_output=True, text=True, timeout=10, stdin=subprocess.DEVNULL, check=False
+    )
+    wrong: list[str] = []
+    for line in (told.stdout + told.stderr).splitlines():
+        match = OPTION.match(line)
+        if match is None or not (SUSPICIOUS.search(match["text"]) or TAKES_FILE.search(match["options"])):
+            continue
+        for option in re.findall(r"(?<![\w-])(-{1,2}[A-Za-z0-9][\w-]*)", match["options"]):
+            kinds = READERS[name].long if option.startswith("--") else READERS[name].short
+            letters = option.lstrip("-")
+            if kinds.get(letters) in ("", ":", "?") and (name, letters) not in HARMLESS_THOUGH:
+                wrong.append(line.strip())
+    assert not wrong
