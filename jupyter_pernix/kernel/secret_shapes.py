@@ -120,6 +120,28 @@ SHAPES = (
     ),
     _shape(
         "password",
+        "mysql mariadb",
+        r"""\b(?:mysql|mariadb)[\w-]*(?=[ \t])[^\n|;&]{0,300}?[ \t]-p(?:\\*["'])?(?P<secret>(?!\d+:\d)[^\s"'\\$•]{3,})""",
+    ),
+    _shape(
+        "password",
+        "sshpass",
+        r"""\bsshpass(?:[ \t]+-[a-oq-zA-Z]\w*){0,5}[ \t]+-p[ \t]*(?:\\*["'])?(?P<secret>[^\s"'\\$•]{3,})""",
+    ),
+    _shape(
+        "api-key",
+        "wandb",
+        r"""\bwandb[ \t]+login(?:[ \t]+--?[\w-]+(?:=\S+)?)*[ \t]+["']?(?P<secret>(?=[\w-]*\d)[\w-]{20,})""",
+    ),
+    # <password>…</password>, with a namespace or attributes
+    _shape(
+        "password",
+        "assword assphrase asswd ASSWORD piKey pikey pi-key ecret",
+        r"(?i)<(?:[\w.-]{1,60}:)?[\w.-]{0,60}?(?:password|passwd|passphrase|api-?key|secret(?:-?key)?)(?:\s[^<>\n]{0,200})?>",
+        r"(?P<secret>[^<>\s•${}]{4,})(?=</)",
+    ),
+    _shape(
+        "password",
         "auth Auth",
         r"""\b(?:auth\s{0,9}=\s{0,9}|\w{0,30}(?:Basic|Digest)Auth)\(\s{0,99}[^(),\n]{1,80},\s{0,99}[rbuf]?\\*["'](?P<secret>[^"'\\\n•{}]{4,})\\*["']\s{0,99},?\s{0,99}\)""",
     ),

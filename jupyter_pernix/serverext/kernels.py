@@ -11,19 +11,24 @@ from anyio.abc import TaskGroup
 
 from ..ports import Executor
 from .background import start_guarded
+from .known_secrets import KnownSecrets
 from .surroundings import OnLate, SideFile
 
 if TYPE_CHECKING:
     from ..kernel.provision import Kernels, KernelSpec
     from ..kernel.sandbox import Wall
 
+_SHORTEST = 8
+"""Shorter values would be found where they mean something else."""
+
 
 class LazyKernels:
     """``surroundings.Kernels``; costs nothing until a kernel is wanted."""
 
-    def __init__(self, kernel_manager: Any, *, withheld: Collection[str] = ()) -> None:
-        """``withheld``: variables that hold keys of endpoints; no kernel gets them."""
+    def __init__(self, kernel_manager: Any, *, withheld: Collection[str] = (), secrets: KnownSecrets = tuple) -> None:
+        """``withheld``: variables that hold keys of endpoints; no kernel gets them, nor any other that holds one of ``secrets``."""
         self._kernel_manager = kernel_manager
+        self._secrets = secrets
         self._withheld = frozenset(withheld)
         self.tasks: TaskGroup | None = None
         """Where started kernels are listened to between executions; without it late outputs wait for the next one."""
@@ -70,7 +75,12 @@ class LazyKernels:
 
     def environment(self) -> dict[str, str]:
         """What a kernel may see of this process's environment, but for what ``kernel_environment`` keeps back from all of them."""
-        return {name: value for name, value in os.environ.items() if name not in self._withheld}
+        secrets = [secret for secret in self._secrets() if len(secret) >= _SHORTEST]
+        return {
+            name: value
+            for name, value in os.environ.items()
+            if name not in self._withheld and not any(secret in value for secret in secrets)
+        }
 
     def spec(self, name: str) -> "KernelSpec | None":
         """What is installed under this name (blocking); ``None`` also while no kernel has been wanted."""

@@ -143,7 +143,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
         bus.last_seq = store.last_seq
         endpoints = Endpoints(settings, folder=options.config_folder)
         keys = config.secret_variables(settings, os.environ)
-        kernels = LazyKernels(options.kernel_manager, withheld=keys)
+        kernels = LazyKernels(options.kernel_manager, withheld=keys, secrets=lambda: {*endpoints.keys(), options.token})
         sandboxes = Sandboxes(settings.sandbox, home=Path.home().resolve(), hidden=_out_of_sight(options, data_folder))
         stack.push_async_callback(anyio.to_thread.run_sync, sandboxes.close)
         stack.push_async_callback(kernels.aclose)
