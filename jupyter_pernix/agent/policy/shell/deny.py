@@ -82,7 +82,8 @@ class Denials:
             if computed or re.search(rf"(?<![\w-]){re.escape(one.words[0])}(?![\w-])", shown):
                 return one.rule
         for rule, _, path in self._paths:
-            if computed or os.path.basename(path) in shown:  # noqa: PTH119
+            name = re.escape(os.path.basename(path))  # noqa: PTH119
+            if computed or re.search(rf"(?<![\w.-]){name}(?![\w-])", shown):
                 return rule
         return ""
 

@@ -10,11 +10,13 @@ from dataclasses import replace
 
 from ..judgement import Judgement, denied, strictest
 from .deny import Denials
-from .line_commands import Commands, TooMuch
+from .line_commands import Commands
 from .line_state import State
+from .line_touch import TooMuch
 from .lookalike import hidden
 from .parts import For, Group, Node, Opaque, Simple
 from .reader import read_line
+from .variables import judge_environment
 
 _WHOLE = "it "
 """What an ``Opaque`` for a whole line begins with: nothing of it is understood."""
@@ -39,16 +41,11 @@ def judge_line(
     if rule:
         return _denied(rule, Judgement(ruling="auto", why=""))
     walk = _Walk(line.strip(), root=root, home=home, environ=environ or {}, denials=denials)
-    hides = hidden(line)
-    found = (
-        [
-            Judgement(
-                ruling="ask_always", why=f"this line cannot be shown safely: {hides}", effects=("opaque",), grave=True
-            )
-        ]
-        if hides
-        else []
-    )
+    found: list[Judgement] = []
+    if hides := hidden(line):
+        found.append(_never_plain(f"this line cannot be shown safely: {hides}"))
+    if steered := judge_environment(environ or {}):
+        found.append(_never_plain(steered))
     node = read_line(line)
     state = State(
         folder=os.path.realpath(folder or root), variables={"HOME": home, "PWD": os.path.realpath(folder or root)}
@@ -56,7 +53,7 @@ def judge_line(
     try:
         found += walk.judge(node, state)[0]
     except TooMuch as exc:
-        found.append(Judgement(ruling="ask_always", why=str(exc), effects=("opaque",), grave=True))
+        found.append(_never_plain(str(exc)))
         node = Opaque(_WHOLE)
     if isinstance(node, Opaque) and node.what.startswith(_WHOLE) and (rule := denials.of_text(line)):
         walk.denied_by = walk.denied_by or rule
@@ -66,6 +63,10 @@ def judge_line(
     if judgement.ruling == "ask" and not judgement.rules:
         return replace(judgement, rules=(f"exact:{line.strip()}",))
     return judgement
+
+
+def _never_plain(why: str) -> Judgement:
+    return Judgement(ruling="ask_always", why=why, effects=("opaque",), grave=True)
 
 
 def _denied(rule: str, judgement: Judgement) -> Judgement:

@@ -62,7 +62,7 @@ ALWAYS: dict[str, str] = {
 GRAVE = _names(
     """eval exec source . trap alias hash enable builtin bind complete compgen mapfile readarray fc disown declare typeset local readonly"""
 )
-_ENDS = frozenset({"exit", "return", "break", "continue"})
+_ENDS = frozenset({"exit", "return", "break", "continue", "wait"})
 _SAFE_SET = re.compile(r"-[eux]+\Z")
 _SAFE_OPTION = frozenset({"errexit", "nounset", "xtrace", "pipefail"})
 _NAME = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
@@ -85,12 +85,12 @@ def judge_set(args: Sequence[str]) -> Judgement:
 
 
 def judge_end(name: str, args: Sequence[str]) -> Judgement | None:
-    """``exit`` and its like; ``None`` if ``name`` is none of them."""
+    """``exit`` and its like, and ``wait``; ``None`` if ``name`` is none of them."""
     if name not in _ENDS:
         return None
     if len(args) > 1 or not all(arg.isdecimal() for arg in args):
         return Judgement(ruling="ask_always", why=f"`{name}` has words that are not plain", effects=("opaque",))
-    return Judgement(ruling="auto", why="ends what is running")
+    return Judgement(ruling="auto", why="ends what is running, or waits for it")
 
 
 def exported(word: Word) -> Assignment | None:

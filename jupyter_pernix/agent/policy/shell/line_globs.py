@@ -78,7 +78,9 @@ class _Search:
         if fixed and not inside(path, self.root):
             raise _Unknown("a pattern looks for names outside of the space", outside=True)
         pattern = _expression(part)
-        names = [name for name in self._names(path) if (text.startswith(".") or name[0] != ".") and pattern.match(name)]
+        # older bash lets `.*` match `.` and `..` as well
+        listed = self._names(path) + ([".", ".."] if text.startswith(".") else [])
+        names = [name for name in listed if (text.startswith(".") or name[0] != ".") and pattern.match(name)]
         if last:
             return [before + name for name in names]
         return [before + name + "/" for name in names if os.path.isdir(f"{path}/{name}")]  # noqa: PTH112

@@ -22,9 +22,10 @@ _HARMLESS = _names(
     OPENBLAS_NUM_THREADS TOKENIZERS_PARALLELISM TF_CPP_MIN_LOG_LEVEL HF_HUB_OFFLINE TRANSFORMERS_OFFLINE CARGO_TERM_COLOR PORT
     DEBIAN_FRONTEND GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS MPLBACKEND SOURCE_DATE_EPOCH JOBS WORKERS EPOCHS BATCH_SIZE N"""
 )
+_CHANGES_READING = _names("BASHOPTS SHELLOPTS BASH_ENV GLOBIGNORE POSIXLY_CORRECT IFS")
 _LOCALE = re.compile(r"LC_[A-Z]+\Z")
 _OF_THE_LINE = re.compile(r"[a-z_][a-z0-9_]{0,30}\Z")
-_LOWER_BUT_STEERS = re.compile(r".*_proxy\Z|npm_|histchars\Z|auto_resume\Z|_\Z")
+_LOWER_BUT_STEERS = re.compile(r".*_proxy\Z|npm_|histchars\Z|auto_resume\Z")
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9_.,:+@%=-]*\Z")
 _TIME_ZONE = re.compile(r"[A-Za-z0-9_+-]+(?:/[A-Za-z0-9_+-]+){0,2}\Z")
 
@@ -89,6 +90,19 @@ def harmless_name(name: str, environ: Mapping[str, str], *, exported: bool) -> b
     if not _OF_THE_LINE.match(name) or _LOWER_BUT_STEERS.match(name):
         return False
     return not exported and name not in environ
+
+
+def stays_known(name: str) -> bool:
+    """Whether only the line sets it: bash gives ``_`` and some in capitals a value of its own."""
+    return name != "_" and bool(_OF_THE_LINE.match(name))
+
+
+def judge_environment(environ: Mapping[str, str]) -> str:
+    """Why lines mean something else with these variables set; "" if they do not."""
+    for name in environ:
+        if name.startswith("BASH_FUNC_") or name in _CHANGES_READING:
+            return f"`{name}` in the environment changes what lines mean"
+    return ""
 
 
 def judge_assignment(one: Assignment, value: Known, environ: Mapping[str, str], *, exported: bool) -> Judgement:

@@ -60,7 +60,7 @@ done
 """
 
 
-def in_bash(script: str, lines: list[str], folder: Path, **options: int) -> bytes:
+def in_bash(script: str, lines: list[str], folder: Path) -> bytes:
     """What one bash says of all lines."""
     done = subprocess.run(
         ["bash", "--noprofile", "--norc", "-c", script],
@@ -70,7 +70,6 @@ def in_bash(script: str, lines: list[str], folder: Path, **options: int) -> byte
         env={"PATH": "/usr/bin:/bin", "HOME": "/home/kq", "LC_ALL": "C.UTF-8"},
         timeout=100,
         check=False,
-        **options,
     )
     return done.stdout
 
