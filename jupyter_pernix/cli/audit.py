@@ -63,7 +63,7 @@ def _head(text: str) -> Head:
 
 
 def _since(text: str) -> str:
-    if not _SINCE.fullmatch(text):
+    if text and not _SINCE.fullmatch(text):
         raise argparse.ArgumentTypeError("it is a day as 2026-11-30, or a time as 2026-11-30T10:31")
     return text
 
