@@ -44,19 +44,19 @@ def judge_path(path: str, how: How, *, root: str, home: str, as_folder: bool = F
     if path in HARMLESS_DEVICES:
         return Judgement(ruling="auto", why="nothing is kept", reads=reads, writes=writes)
     if inside(path, root):
-        return _inside(path, how, root, reads, writes)
+        return _inside(path, how, root, home, reads, writes)
     return _outside(path, how, home, reads, writes, as_folder)
 
 
-def _inside(path: str, how: How, root: str, reads: tuple[str, ...], writes: tuple[str, ...]) -> Judgement:
+def _inside(path: str, how: How, root: str, home: str, reads: tuple[str, ...], writes: tuple[str, ...]) -> Judgement:
     parts = PurePosixPath(os.path.relpath(path, root)).parts if path != root else ()
     name = "/".join(parts) or "."
     if how == "read":
-        if is_secret_name(parts):
+        if is_secret_name(parts) or _of_the_user(path, root, home):
             why = f"{name} looks like it holds secrets"
             return Judgement(ruling="ask_always", why=why, effects=("reads_secret",), grave=True, reads=reads)
         return Judgement(ruling="auto", why="reads inside of the space", reads=reads)
-    later = runs_later(parts)
+    later = runs_later(parts) or _of_the_user(path, root, home)
     effects = effects_of_write(later, outside=False) if how == "write" else ("deletes",)
     if later:
         why = f"changes {name}: {later}"
@@ -70,6 +70,14 @@ def _inside(path: str, how: How, root: str, reads: tuple[str, ...], writes: tupl
         why = f"changes {name}: {steered}"
         return Judgement(ruling="ask", why=why, rules=(f"file:{path}",), effects=effects, grave=True, writes=writes)
     return Judgement(ruling="ask", why=f"changes {name}", effects=effects, writes=writes)
+
+
+def _of_the_user(path: str, root: str, home: str) -> str:
+    """Why ``path`` is not the space's although it is in it: where the space is the home folder, or holds it, the user's credentials and
+    settings are in it as well; "" if it is the space's."""
+    places = (f"{home}/{name}" for name in SECRET_BELOW_HOME)
+    mine = any(inside(path, place) and inside(place, root) and place != root for place in places)
+    return "your credentials or settings are there" if mine else ""
 
 
 def _outside(
@@ -134,11 +142,15 @@ def holds_credentials(path: str, *, home: str) -> bool:
     return any(inside(path, below) or inside(below, path) for below in (f"{home}/{name}" for name in SECRET_BELOW_HOME))
 
 
+def is_shared(folder: str, *, home: str) -> bool:
+    """Whether others put their files there as well."""
+    return not inside(folder, home) and any(inside(folder, one) for one in SHARED)
+
+
 def grantable(path: str, *, home: str, as_folder: bool = False) -> str:
     """The rule that gives ``path``: its folder, or in everybody's folders, in the home folder itself and at the top that one file."""
     it = Path(path)
     folder = path if as_folder or it.is_dir() else str(it.parent)
-    shared = any(inside(folder, one) for one in SHARED)
-    if shared or folder in TOO_WIDE or folder == home or inside(home, folder):
+    if is_shared(folder, home=home) or folder in TOO_WIDE or folder == home or inside(home, folder):
         return f"file:{path}"
     return f"dir:{folder}"

@@ -9,8 +9,8 @@ import posixpath
 import re
 from pathlib import Path
 
-from .paths import holds_credentials, inside
-from .places import SHARED, TOO_WIDE
+from .paths import holds_credentials, inside, is_shared
+from .places import TOO_WIDE
 from .plain import visible
 
 
@@ -227,7 +227,7 @@ def _path_fault(kind: str, path: str, home: str) -> str:
         return ""
     if path in TOO_WIDE or inside(mine, path):
         return f"{path} is too wide"
-    if any(inside(path, one) for one in SHARED):
+    if is_shared(path, home=mine):
         return f"{path} is in a folder of everybody's: name the file as `file:`"
     return ""
 
