@@ -199,6 +199,7 @@ TOOLS: Mapping[str, Tool] = {
     "tox": tool("q v e: p:", asked=None),
     "nox": tool("", asked=None),
     "cmake": tool("", asked=None, risky="E P"),
+    "man": tool("", asked=None, risky="P H pager html"),
     "meson": tool("", asked=None),
     "bazel": tool("", asked="build test query info version", cleans="clean", risky="run_under", opens="run"),
 }
@@ -206,7 +207,7 @@ TOOLS: Mapping[str, Tool] = {
 PLAIN_TOOLS = word_set("""pytest py.test tsc eslint prettier mypy pyright black isort flake8 pylint bandit jest
     vitest mocha vite webpack rollup esbuild
     shellcheck shfmt clang-format clang-tidy gcc g++ cc c++ clang clang++ rustc javac gofmt golangci-lint rustfmt sphinx-build mkdocs
-    coverage pandoc pdflatex latexmk convert magick ffmpeg ffprobe gunzip bunzip2 unxz less more most man info top htop vmstat iostat
+    coverage pandoc pdflatex latexmk convert magick ffmpeg ffprobe gunzip bunzip2 unxz less more most info top htop vmstat iostat
     lsof ss netstat watchman ldd nm objdump readelf size otool pyflakes autopep8 yapf codespell markdownlint stylelint biome oxlint
     ctest nbstripout papermill jupytext nbqa vulture radon tokei cloc scc hadolint yamllint jsonlint xmllint dot graphviz d2 mmdc
     pydocstyle pip-compile pip-audit safety interrogate sqlfluff djlint tflint actionlint protoc buf thrift playwright cypress""")
