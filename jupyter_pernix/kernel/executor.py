@@ -15,6 +15,7 @@ from ..ids import ExecutionId
 from ..ports import AskInput, OutputSink, Surroundings
 from ..records import JSON, ExecutionResult, Place, Variables
 from . import inspection
+from .automagic import without_automagic
 from .bundles import Caps
 from .connection import Connection, Context
 from .execution import EXIT_CODE, SHELL_LINE, Execution
@@ -55,9 +56,11 @@ class KernelExecutor:
         side_file: SideFile | None = None,
         on_late: OnLate | None = None,
         on_restart: OnRestart | None = None,
+        automagic: bool = False,
     ) -> None:
         """``interrupt_grace``: seconds that code has to end after an interrupt before the next, stronger measure. ``patience``:
-        seconds that code waits for the user's own code in an attached kernel."""
+        seconds that code waits for the user's own code in an attached kernel. ``automagic``: as the kernel is set; else never."""
+        self._automagic = automagic
         self.on_restart = on_restart
         self._process = process
         self._connection: Connection | None = connection
@@ -331,8 +334,10 @@ class KernelExecutor:
         fold = OutputFold(execution_id, displays=self._past.displays, caps=self._caps, place=self._place_of())
         execution = Execution(execution_id, code, fold=fold, on_output=on_output)
         execution.deadline = deadline
-        values = EXIT_CODE if self.language == "python" and SHELL_LINE.search(code) else None
-        execution.request_id = self._connected().send_code(code, values, asks=self._asks)
+        python = self.language == "python"
+        values = EXIT_CODE if python and SHELL_LINE.search(code) else None
+        sent = without_automagic(code) if python and not self._automagic else code
+        execution.request_id = self._connected().send_code(sent, values, asks=self._asks)
         self._running = execution
         return execution
 

@@ -68,7 +68,7 @@ class _Managed:
         self._cells: list[JSON] = []
 
     async def run(self, kernel_name: str, *, start_deadline: float, deadline: float | None, allow_errors: bool) -> None:
-        kernels = Kernels(own_manager(), start_deadline=start_deadline, caps=WHOLE)
+        kernels = Kernels(own_manager(), start_deadline=start_deadline, caps=WHOLE, automagic=True)
         try:
             executor = await kernels.start(kernel_name, Path.cwd(), os.environ)
             self._cells = [dict(cell) for cell in self._manager.nb.cells]

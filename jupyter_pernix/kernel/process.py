@@ -20,7 +20,8 @@ from jupyter_client.manager import KernelManager
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 from jupyter_core.utils import ensure_async
 
-from ..errors import KernelDied, KernelMissing, KernelStartFailed
+from ..errors import KernelDied, KernelError, KernelMissing, KernelStartFailed
+from .automagic import NEVER
 from .connection import Connection, Context
 from .sandbox.wall import Wall
 from .survivors import MARK, survivors
@@ -92,6 +93,7 @@ class KernelProcess:
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         start_deadline: float = 60.0,
+        automagic: bool = False,
         wall: Wall | None = None,
     ) -> None:
         """``wall``: the kernel runs in the sandbox; ``manager`` must know of walls."""
@@ -101,6 +103,7 @@ class KernelProcess:
         self._cwd, self._env = cwd, env
         self._mark = uuid4().hex
         self._start_deadline = start_deadline
+        self._automagic = automagic
         self._log: IO[bytes] | None = None
         """What the process writes to its own stderr."""
         self._owned = True
@@ -134,7 +137,7 @@ class KernelProcess:
             # In a thread: for Python's own kernel it loads ipykernel, which held the event loop for 0.06 s of CPU.
             spec = await anyio.to_thread.run_sync(specs.get_kernel_spec, self.name)
             if any("ipykernel" in part for part in spec.argv):
-                options["extra_arguments"] = list(_NO_HISTORY)
+                options["extra_arguments"] = [*_NO_HISTORY, *(() if self._automagic else (NEVER,))]
             with anyio.CancelScope(shield=True):  # half a start leaves a process that nobody knows
                 self._kernel_id = await ensure_async(self._manager.start_kernel(kernel_name=self.name, **options))
         except NoSuchKernel as exc:
@@ -143,6 +146,9 @@ class KernelProcess:
         except OSError as exc:
             self._close_log()
             raise KernelStartFailed(self.name, str(exc)) from exc
+        except KernelError:  # there can be no wall
+            self._close_log()
+            raise
         self.language = str(spec.language or "").lower()
         return await self._connect_or_stop(context)
 

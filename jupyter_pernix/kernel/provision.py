@@ -93,13 +93,15 @@ class Kernels:
         interrupt_grace: float = 5.0,
         patience: float = 120.0,
         caps: Caps | None = None,
+        automagic: bool = False,
     ) -> None:
-        """``manager``: an ``AsyncMultiKernelManager``, or the Jupyter server's ``kernel_manager``. The others as for ``KernelExecutor``."""
+        """``manager``: an ``AsyncMultiKernelManager``, or the Jupyter server's ``kernel_manager``. The others as for ``KernelExecutor``.
+        ``automagic``: for cells that somebody wrote for IPython as it is."""
         self._manager = cast(MultiManager, manager)
         if self._manager.kernel_spec_manager is None:
             self._manager.kernel_spec_manager = KernelSpecManager()
         self._start_deadline, self._interrupt_grace, self._patience = start_deadline, interrupt_grace, patience
-        self._caps = caps
+        self._caps, self._automagic = caps, automagic
         self._walled: MultiManager | None = None
         self._context: Context | None = None
         self._executors: list[KernelExecutor] = []
@@ -150,6 +152,7 @@ class Kernels:
             cwd=cwd,
             env=kernel_environment(env),
             start_deadline=self._start_deadline,
+            automagic=self._automagic,
             wall=wall,
         )
         context = self._opened()
@@ -165,6 +168,7 @@ class Kernels:
             caps=self._caps,
             side_file=side_file,
             on_late=on_late,
+            automagic=self._automagic,
         )
         self._executors = [*(kept for kept in self._executors if not kept.closed), executor]
         return executor
@@ -191,6 +195,7 @@ class Kernels:
             caps=self._caps,
             side_file=side_file,
             on_late=on_late,
+            automagic=self._automagic,
         )
         self._executors = [*(kept for kept in self._executors if not kept.closed), executor]
         return executor

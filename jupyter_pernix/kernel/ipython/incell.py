@@ -20,6 +20,7 @@ from IPython.core.displaypub import DisplayPublisher
 
 from ...client import JSON, Client
 from ...errors import RequestFailed, ServerAway
+from ..automagic import without_automagic
 from .untouched import untouched
 
 _SEND_SECONDS = 0.2
@@ -109,6 +110,7 @@ def interrupt_main_thread() -> None:
 
 def _run(shell: Any, code: str) -> BaseException | None:
     """What the code raised; its traceback has been shown."""
+    code = without_automagic(code)
     try:
         transformed = shell.transform_cell(code)
         waits = shell.should_run_async(code, transformed_cell=transformed)

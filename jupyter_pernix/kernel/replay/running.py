@@ -67,7 +67,7 @@ class Replay:
         :raises OSError: if the folder cannot be copied
         """
         copied: Path | None = None
-        kernels = Kernels(own_manager(), caps=_caps_of(self.result))
+        kernels = Kernels(own_manager(), caps=_caps_of(self.result), automagic=True)
         try:
             if self._apply_edits:
                 copied = await self._copy()

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Callable
 
+from ..paths import How
 from .acts import METHODS, PATH_METHODS, REMOTE, SHOWS, Act, act_of
 from .arguments import after, argument, commands, environs, is_decoded, mode_writes
 from .cell_magics import cell_magic, page
@@ -14,6 +15,7 @@ from .values import Name, Names, PathOf, Text, Value
 from .variables import WHOLE_ENVIRONMENT, change_variable, read_variable
 
 _ENV_CHANGES = frozenset(("update", "setdefault", "pop", "clear", "popitem", "__setitem__", "__delitem__"))
+_ENDS = frozenset(("exit", "quit", "os._exit", "os.abort"))
 _ENV_READS = frozenset(("get", "__getitem__"))
 _LOOKS_ONLY = frozenset(
     ("isinstance", "issubclass", "type", "help", "dir", "id", "callable", "hasattr", "print", "repr")
@@ -74,7 +76,8 @@ class Calls:
             and "runs_process" in act.effects
         ):
             self.handed_env.update(environs(node))
-        self._found.see(*act.effects)
+        # the end of its own kernel costs variables, and nothing outside
+        self._found.see(*act.effects, grave=False if dotted in _ENDS else None)
         self._hidden(act)
         match act.form:
             case "":
@@ -92,7 +95,7 @@ class Calls:
                 read_variable(self._whole_text(node, 0), self._found)
             case _:
                 commands(act, node, self._names, self._found, ipython=dotted.startswith("get_ipython()"))
-        self._paths(act, node, None)
+        self._paths(act, node, None, expand=dotted.startswith(("pandas.", "polars.")))
 
     def _hidden(self, act: Act) -> None:
         if act.hidden:
@@ -121,32 +124,30 @@ class Calls:
         elif not act.writes or given or func.attr not in ("to_csv", "to_html", "to_latex", "to_markdown", "write_csv"):
             self._found.see(*act.effects)
         self._hidden(act)
-        self._paths(act, node, None)
+        self._paths(act, node, None, expand=True)
 
-    def _paths(self, act: Act, node: ast.Call, self_path: PathOf | None) -> None:
-        for where in act.reads:
-            self._path(where, node, self_path, "read")
-        for where in act.writes:
-            self._path(where, node, self_path, "write")
-        named = [self._path(where, node, self_path, "delete") for where in act.deletes]
-        if act.deletes and not any(named):
+    def _paths(self, act: Act, node: ast.Call, self_path: PathOf | None, *, expand: bool = False) -> None:
+        """``expand``: what is called knows ``~``."""
+        wheres: list[tuple[How, tuple[int | str, ...]]] = [
+            ("read", act.reads),
+            ("write", act.writes),
+            ("delete", act.deletes),
+        ]
+        named = False
+        for how, places in wheres:
+            for where in places:
+                known = self._path(where, node, self_path, how, expand=expand)
+                named = named or (known and how == "delete")
+        if act.deletes and not named:
             self._found.see("opaque", why="what it deletes cannot be known before it runs")
 
-    def _path(self, where: int | str, node: ast.Call, self_path: PathOf | None, how: str) -> bool:
-        if where == "self":
-            value: Value = self_path
-        else:
-            expr = argument(node, where)
-            value = self._names.of(expr) if expr is not None else None
+    def _path(self, where: int | str, node: ast.Call, self_path: PathOf | None, how: How, *, expand: bool) -> bool:
+        value = self_path if where == "self" else self._names.of(argument(node, where))
         if not isinstance(value, Text | PathOf):
             return False
         if not value.whole:
             return self._partly_known(value, how)
-        self._found.path(
-            value.text,
-            "write" if how == "write" else "delete" if how == "delete" else "read",
-            expand="pandas" in ast.dump(node.func)[:200],
-        )
+        self._found.path(value.text, how, expand=expand)
         return True
 
     def _partly_known(self, value: Text | PathOf, how: str) -> bool:

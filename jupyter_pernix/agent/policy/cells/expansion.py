@@ -5,6 +5,7 @@ from string import Formatter
 
 from .found import Found
 
+_LONGEST = 4_000
 _DOLLAR = re.compile(r"(.*?)\$(\$?[\w.]+)(?=([^']*'[^']*')*[^']*$)")
 
 
@@ -38,7 +39,9 @@ def _is_expression(name: str) -> bool:
 
 
 def _dollars(text: str) -> tuple[str, bool]:
-    if text.count("$") > 50:
+    if "$" not in text:
+        return text, False
+    if text.count("$") > 50 or len(text) > _LONGEST:
         return text, True
     found: list[str] = []
     at, unknown = 0, False

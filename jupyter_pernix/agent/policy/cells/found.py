@@ -5,7 +5,7 @@ files, packages and the network, since the line itself is shown beside it.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ...commands import installs
@@ -61,6 +61,7 @@ _TEXT_FOR_INTERPRETER = re.compile(r"\s-\w*[ce]\b")
 _ELSEWHERE = re.compile(r"(?i)\A[a-z][a-z0-9+.-]+://")
 _LOCAL_FILE = re.compile(r"(?i)\Afile://(localhost)?(?=/)")
 _SEVERAL = re.compile(r"[;&|\n`]|\$\(")
+_LONGEST_SEARCHED = 4_000
 _LINES = 200
 
 
@@ -79,9 +80,14 @@ class Found:
     lines: list[str] = field(default_factory=list[str])
     obvious: dict[Effect, None] = field(default_factory=dict[Effect, None])
     parts: list[Judgement] = field(default_factory=list[Judgement])
+    _seen: set[object] = field(default_factory=set[object])
+    """What need not be looked at again: a cell may say the same a thousand times."""
 
     def see(self, *effects: Effect, why: str = "", grave: bool | None = None) -> None:
         """``grave``: other than is usual for these effects; ``True`` also asks each time."""
+        if (effects, why, grave) in self._seen:
+            return
+        self._seen.add((effects, why, grave))
         for effect in effects:
             ruling, usual = _WEIGHT.get(effect, ("ask", False))
             heavy = usual if grave is None else grave
@@ -128,6 +134,9 @@ class Found:
             path = self.home + path[1:]
         if not path or "\0" in path or len(path) > 4000:
             return
+        if (path, how, self.folder) in self._seen:
+            return
+        self._seen.add((path, how, self.folder))
         real = canonical(path, folder=self.folder)
         judged = judge_path(real, how, root=self.root, home=self.home)
         self.parts.append(judged)
@@ -168,11 +177,13 @@ class Found:
             self.parts.append(denied(Judgement(ruling="ask", why=""), f"the rule {rule!r} forbids it"))
 
 
-def _shown(line: str, effects: Sequence[Effect]) -> list[Effect]:
+def _shown(line: str, effects: Iterable[Effect]) -> list[Effect]:
     """What of a line's effects a person is told beside the line itself."""
-    found: list[Effect] = [effect for effect in effects if effect in _OF_LINES]
+    found = _among(_OF_LINES, effects)
+    if len(line) > _LONGEST_SEARCHED:  # it is judged as unreadable anyway
+        return found
     if _TEXT_FOR_INTERPRETER.search(line):
-        found += [effect for effect in effects if effect in _OF_TEXT]
+        found += _among(_OF_TEXT, effects)
     left_out: set[Effect] = set()
     if installs(line):
         found.append("installs")
@@ -183,6 +194,10 @@ def _shown(line: str, effects: Sequence[Effect]) -> list[Effect]:
     if not _SEVERAL.search(line):
         left_out |= _ONLY_NAMES.get(line.split(None, 1)[0], frozenset())
     return [effect for effect in found if effect not in left_out]
+
+
+def _among(these: frozenset[Effect], effects: Iterable[Effect]) -> list[Effect]:
+    return [effect for effect in effects if effect in these]
 
 
 def _of_cell(part: Judgement) -> Judgement:

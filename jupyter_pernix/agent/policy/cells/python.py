@@ -117,7 +117,9 @@ class PythonReader(ast.NodeVisitor):
         elif isinstance(target, ast.Attribute):
             known = self._names.of(target)
             if isinstance(known, Name) and (known.dotted.startswith(_REPLACED) or known.dotted in ACTS):
-                self._found.see("overrides_builtins", why=f"this replaces {known.dotted[:60]}")
+                streams = known.dotted.startswith(("sys.stdout", "sys.stderr", "sys.stdin"))
+                why = f"this replaces {known.dotted[:60]}"
+                self._found.see("overrides_builtins", why=why, grave=False if streams else None)
         elif isinstance(target, ast.Subscript):
             if self._is_environ(target.value):
                 name = self._names.text(target.slice)
@@ -197,7 +199,7 @@ class PythonReader(ast.NodeVisitor):
 
     def visit_Expr(self, node: ast.Expr) -> None:
         if isinstance(node.value, ast.Name) and node.value.id in ("exit", "quit"):
-            self._found.see("kills_kernel")
+            self._found.see("kills_kernel", grave=False)
         self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:

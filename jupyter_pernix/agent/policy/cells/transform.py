@@ -30,8 +30,8 @@ _GOES_ON = (
     "invalid hexadecimal literal",
     "expected EOF",
 )
-_WORK = 400_000
-"""Characters that are read again for the sake of one cell: each piece of IPython's syntax has the rest of the cell read anew."""
+_TRIPLES = 400
+"""Triple quotes in one line that are told apart."""
 
 
 class Unreadable(Exception):
@@ -47,18 +47,14 @@ def transform(cell: str) -> str:
     lines = dedent("".join(_without_empty(lines))).splitlines(keepends=True)
     lines = _without_ipython_prompts(_without_classic_prompts(lines))
     lines = _cell_magic(lines)
-    work = 0
+    if not _MAYBE.search("".join(lines)):
+        return "".join(lines)
+    start: int | None = 0
+    given_up: set[str] = set()
     for _ in range(500):
-        text = "".join(lines)
-        if not _MAYBE.search(text):
-            return text
-        work += len(text)
-        if work > _WORK:
-            raise Unreadable("too much of IPython's own syntax")
-        changed = _one_step(lines)
-        if changed is None:
-            return text
-        lines = changed
+        lines, start = _one_step(lines, start, given_up)
+        if start is None:
+            return "".join(lines)
     raise Unreadable("too much of IPython's own syntax")
 
 
@@ -117,6 +113,8 @@ def _inside_strings(lines: list[str]) -> list[bool]:
     keeps = prompted = False
     for line in lines:
         mask.append(quote is not None and keeps)
+        if line.count('"""') + line.count("'''") > _TRIPLES:
+            raise Unreadable("too many quotes")
         for found in _TRIPLE.finditer(line):
             if quote is None:
                 quote = found[1]
@@ -148,20 +146,20 @@ def _tokens(lines: list[str]) -> Iterator[TokenInfo]:
             yield TokenInfo(tokenize.ERRORTOKEN, "", at, at, last.line if last is not None else "")
 
 
-def _logical_lines(lines: list[str]) -> list[list[TokenInfo]]:
-    found: list[list[TokenInfo]] = [[]]
+def _logical_lines(lines: list[str]) -> Iterator[list[TokenInfo]]:
+    line: list[TokenInfo] = []
     depth = 0
     for token in _tokens(lines):
-        found[-1].append(token)
+        line.append(token)
         if token.type == tokenize.NEWLINE or (token.type == tokenize.NL and depth <= 0):
-            found.append([])
+            yield line
+            line = []
         elif token.type == tokenize.OP and token.string in "([{":
             depth += 1
         elif token.type == tokenize.OP and token.string in ")]}":
             depth = max(0, depth - 1)
-    if not found[-1]:
-        found.pop()
-    return found
+    if line:
+        yield line
 
 
 def _assignment(line: list[TokenInfo]) -> int | None:
@@ -188,17 +186,25 @@ _Candidate = tuple[_Place, int, str, int]
 """Where, its rank among what is at the same place, what it is, and the line where a question ends."""
 
 
-def _one_step(lines: list[str]) -> list[str] | None:
-    """The first piece of IPython's syntax replaced; ``None``: there is none."""
-    found: dict[str, _Candidate] = {}
-    for line in _logical_lines(lines):
-        for candidate in _candidates(line):
-            found.setdefault(candidate[2], candidate)
-    for start, _, kind, end in sorted(found.values(), key=lambda one: (one[0], one[1])):
-        replaced = _REPLACE[kind](lines, (start[0] - 1, start[1]), end - 1)
-        if replaced is not None:
-            return replaced
-    return None
+def _one_step(lines: list[str], start: int, given_up: set[str]) -> tuple[list[str], int | None]:
+    """The lines with the first piece of IPython's syntax replaced, and the line from which to look on; ``None``: there is none.
+    Whatever stands above ``start`` was looked at before. ``given_up``: kinds of which one could not be replaced; IPython then never
+    comes to those that follow it."""
+    try:
+        for line in _logical_lines(lines[start:]):
+            candidates = sorted(_candidates(line), key=lambda one: (one[0], one[1]))
+            for (row, column), _, kind, end in candidates:
+                if kind in given_up:
+                    continue
+                replaced = _REPLACE[kind](lines, (start + row - 1, column), start + end - 1)
+                if replaced is not None:
+                    return replaced, start + line[0].start[0] - 1
+                given_up.add(kind)
+    except IndentationError:
+        if start:  # what is above may be what this is indented to
+            return _one_step(lines, 0, given_up)
+        raise
+    return lines, None
 
 
 def _candidates(line: list[TokenInfo]) -> Iterator[_Candidate]:

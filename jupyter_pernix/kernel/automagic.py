@@ -1,0 +1,15 @@
+"""Code of the agent's is Python or carries a magic's sign: a bare line ``rm data`` is no command, whatever the user's IPython is set to.
+
+IPython looks for magics without a sign, macros and calls without brackets only in a cell that is one line. So such a cell gets an empty
+line more: nothing is switched in the user's kernel, and nothing has to be switched back.
+"""
+
+_ENDS = ("exit", "quit")
+NEVER = "--InteractiveShell.automagic=False"
+"""Told to a kernel of ours at its start: also code that runs other cells has none."""
+
+
+def without_automagic(code: str) -> str:
+    """The same code, of more than one line; what a cell magic is given is not touched, and ``exit`` still ends the kernel."""
+    first = next((line for line in code.splitlines() if line.strip()), "").lstrip(" \t")
+    return code if not first or first.startswith("%%") or code.strip() in _ENDS else code + "\n\n"
