@@ -1,18 +1,16 @@
 """The rules that a user has saved: a file for each space and one for all, below the user's own configuration.
 
-What cannot be trusted to be the user's own words (not JSON, someone else's, writable by others, a link) is neither used nor overwritten.
+What cannot be trusted to be the user's own words (not JSON, someone else's, writable by others or by the agent, a link) is neither used
+nor overwritten.
 """
 
-import contextlib
 import errno
-import fcntl
 import hashlib
 import os
-import secrets
 import stat
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +19,8 @@ import msgspec
 
 from ...errors import Conflict, InvalidInput
 from .judgement import RUN_CODE
+from .own_files import Untrusted, check_owner, locked, opened_folder, write
+from .paths import inside, judge_path
 from .rule_forms import normal, valid_deny, valid_rule
 from .rules import RuleSet
 
@@ -31,7 +31,6 @@ EVERYWHERE = "everywhere.json"
 """The name of the file for all spaces."""
 
 _LARGEST = 1_000_000
-_LOCK_SECONDS = 10.0
 _SETTLED_NS = 100_000_000
 """A file that was changed just before it was read may be changed again within the same tick of the file system's clock."""
 
@@ -72,10 +71,6 @@ def of_settings(deny: Iterable[str]) -> list[Listed]:
     return [Listed(rule=rule, deny=True, everywhere=True, by="settings", fault=valid_deny(rule)) for rule in deny]
 
 
-class _Broken(Exception):
-    """A file that is there and must not be used; the reason ends a sentence."""
-
-
 class RulesFile:
     """The rules of the space at ``space_root`` with those for all spaces; both files are in ``folder``. ``space_root`` ``None``: only
     those for all. May be used from several threads, and by several programs at once."""
@@ -84,9 +79,10 @@ class RulesFile:
         self.folder = folder
         self.space = os.path.realpath(space_root) if space_root is not None else ""
         self._home = home
-        files = [_File(folder, EVERYWHERE, "")]
+        exposed = bool(self.space) and _exposed(os.path.realpath(folder), self.space, home)
+        files = [_File(folder, EVERYWHERE, "", exposed)]
         if space_root is not None:
-            files.append(_File(folder, name_for(self.space), self.space))
+            files.append(_File(folder, name_for(self.space), self.space, exposed))
         self._files = files
 
     @property
@@ -186,10 +182,17 @@ def name_for(space: str) -> str:
     return hashlib.sha256(os.fsencode(space)).hexdigest()[:32] + ".json"
 
 
-class _File:
-    """One of the two. What was read is kept until the file changes."""
+def _exposed(folder: str, space: str, home: str) -> bool:
+    """Whether the agent could write there as it writes any file of the space."""
+    judged = judge_path(f"{folder}/{EVERYWHERE}", "write", root=space, home=home or os.path.realpath(Path.home()))
+    return inside(folder, space) and judged.ruling != "ask_always"
 
-    def __init__(self, folder: Path, name: str, space: str) -> None:
+
+class _File:
+    """One of the two. What was read is kept until the file changes. ``exposed``: it is where the agent may write."""
+
+    def __init__(self, folder: Path, name: str, space: str, exposed: bool) -> None:
+        self._exposed = exposed
         self.name = name
         self.space = space
         self._folder = folder
@@ -205,7 +208,7 @@ class _File:
             saved, reason = Saved(), ""
             try:
                 saved = self._load()
-            except _Broken as exc:
+            except Untrusted as exc:
                 reason = str(exc)
             settled = bool(now) and time.time_ns() - max(now[-2:]) > _SETTLED_NS
             self._kept = (now, saved, reason) if settled and now == self._signature() else None
@@ -231,14 +234,14 @@ class _File:
         )
 
     def _load(self) -> Saved:
-        """:raises _Broken: if it is there and cannot be used"""
+        """:raises Untrusted: if it is there and cannot be used"""
         try:
-            with _opened_folder(self._folder) as folder:
+            with opened_folder(self._folder) as folder:
                 return self._load_from(folder)
         except FileNotFoundError:
             return self._empty()
         except OSError as exc:
-            raise _Broken(f"cannot be read: {os.strerror(exc.errno or 0)}") from exc
+            raise Untrusted(f"cannot be read: {os.strerror(exc.errno or 0)}") from exc
 
     def _load_from(self, folder: int) -> Saved:
         """:raises FileNotFoundError: if it is not there"""
@@ -246,25 +249,31 @@ class _File:
             fd = os.open(self.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
         except OSError as exc:
             if exc.errno == errno.ELOOP:
-                raise _Broken("is a link") from exc
+                raise Untrusted("is a link") from exc
             raise
         with os.fdopen(fd, "rb") as file:
-            _check_owner(os.fstat(fd), stat.S_ISREG, "a file")
+            self._check_place()
+            check_owner(os.fstat(fd), stat.S_ISREG, "a file")
             content = file.read(_LARGEST + 1)
         if len(content) > _LARGEST:
-            raise _Broken(f"has more than {_LARGEST:,} bytes")
+            raise Untrusted(f"has more than {_LARGEST:,} bytes")
         return self._decoded(content)
 
     def _decoded(self, content: bytes) -> Saved:
         try:
             saved = msgspec.json.decode(content, type=Saved)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
-            raise _Broken(f"is not what it should be: {exc}") from exc
+            raise Untrusted(f"is not what it should be: {exc}") from exc
         if saved.version > VERSION:
-            raise _Broken(f"was written by a newer version (format {saved.version}, this one knows {VERSION})")
+            raise Untrusted(f"was written by a newer version (format {saved.version}, this one knows {VERSION})")
         if saved.space != self.space:
-            raise _Broken(f"is about another space: {saved.space[:200]!r}")
+            raise Untrusted(f"is about another space: {saved.space[:200]!r}")
         return saved
+
+    def _check_place(self) -> None:
+        """:raises Untrusted: if the agent could have written it"""
+        if self._exposed:
+            raise Untrusted("is in the space, where the agent may write: move Jupyter's configuration folder out of it")
 
     def _empty(self) -> Saved:
         return Saved(space=self.space)
@@ -277,15 +286,16 @@ class _File:
         path = self._folder / self.name
         try:
             self._folder.mkdir(parents=True, mode=0o700, exist_ok=True)
-            with _opened_folder(self._folder) as folder, _locked(self.name, folder):
+            with opened_folder(self._folder) as folder, locked(self.name, folder):
+                self._check_place()
                 try:
                     before = self._load_from(folder)
                 except FileNotFoundError:
                     before = self._empty()
                 after = made(before)
                 if after != before:
-                    _write(self.name, _encoded(after), folder)
-        except _Broken as exc:
+                    write(self.name, _encoded(after), folder)
+        except Untrusted as exc:
             raise Conflict(
                 f"The rule was not saved: {path} {exc}. Put it right or move it away, then try again."
             ) from exc
@@ -293,84 +303,11 @@ class _File:
             raise Conflict(f"The rule was not saved: {path}: {os.strerror(exc.errno or 0)}") from exc
 
 
-@contextlib.contextmanager
-def _opened_folder(path: Path) -> Generator[int]:
-    """:raises _Broken: if others could change what is in it"""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError as exc:
-        if exc.errno in (errno.ELOOP, errno.ENOTDIR):
-            raise _Broken("is in a folder that is none, or a link") from exc
-        raise
-    try:
-        _check_owner(os.fstat(fd), stat.S_ISDIR, "in a folder")
-        yield fd
-    finally:
-        os.close(fd)
-
-
-def _check_owner(status: os.stat_result, fits: Callable[[int], bool], what: str) -> None:
-    """:raises _Broken: if it is not the user's own, or others may write to it"""
-    if not fits(status.st_mode):
-        raise _Broken(f"is not {what}")
-    if status.st_uid != os.geteuid():
-        raise _Broken(f"is {what} that belongs to another user")
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise _Broken(f"is {what} that others may write to")
-
-
-@contextlib.contextmanager
-def _locked(name: str, folder: int) -> Generator[None]:
-    """One at a time, over threads and programs. The lock is a file beside: what it guards is replaced, and with it a lock on it.
-
-    :raises _Broken: if another holds it for too long
-    """
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    fd = os.open(f".{name}.lock", flags, 0o600, dir_fd=folder)
-    try:
-        until = time.monotonic() + _LOCK_SECONDS
-        while not _taken(fd):
-            if time.monotonic() > until:
-                raise _Broken("is being changed by another program that does not end")
-            time.sleep(0.01)
-        yield
-    finally:
-        os.close(fd)
-
-
-def _taken(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _write(name: str, content: bytes, folder: int) -> None:
-    """Put it in place at once. What a program that was killed has left is cleared away: nobody else writes now."""
-    for left in os.listdir(folder):
-        if left.startswith(f".{name}.") and left.endswith(".tmp"):
-            os.unlink(left, dir_fd=folder)
-    temporary = f".{name}.{secrets.token_hex(6)}.tmp"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        with os.fdopen(os.open(temporary, flags, 0o600, dir_fd=folder), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
-        os.fsync(folder)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary, dir_fd=folder)
-        raise
-
-
 def _encoded(saved: Saved) -> bytes:
-    """:raises _Broken: if it would be too large to be read again"""
+    """:raises Untrusted: if it would be too large to be read again"""
     content = msgspec.json.format(msgspec.json.encode(saved), indent=1) + b"\n"
     if len(content) > _LARGEST:
-        raise _Broken(f"would have more than {_LARGEST:,} bytes")
+        raise Untrusted(f"would have more than {_LARGEST:,} bytes")
     return content
 
 

@@ -55,7 +55,7 @@ def test_rules_of_the_space_and_of_all_spaces_hold_together(rules: RulesFile, fo
     rules.add("git push", deny=True, by="page")
     rules.add("pytest", everywhere=True)
     assert rules.read() == RuleSet(allow=("pytest", "cargo test"), deny=("git push",))
-    other = RulesFile(folder, tmp_path)
+    other = RulesFile(folder, tmp_path / "other")
     assert other.read() == RuleSet(allow=("pytest",))
     assert RulesFile(folder, None).read() == RuleSet(allow=("pytest",))
     said = [(one.rule, one.deny, one.everywhere, one.by, bool(one.added_at)) for one in rules.listed()]
@@ -202,6 +202,24 @@ def test_a_file_of_another_user_is_not_believed(rules: RulesFile, monkeypatch: p
         "belongs to another user" in rules.read().broken
         or "belongs to another user" in RulesFile(rules.folder, Path(rules.space)).read().broken
     )
+
+
+def test_a_file_in_the_space_where_the_agent_may_write_is_not_believed(space: Path, tmp_path: Path):
+    RulesFile(space / "conf", tmp_path / "elsewhere").add("cargo test", everywhere=True)
+    rules = RulesFile(space / "conf", space, home=str(tmp_path))
+    assert rules.read().allow == ()
+    assert "where the agent may write" in rules.read().broken
+    with pytest.raises(Conflict, match="where the agent may write"):
+        rules.add("pytest")
+    rules.paths[0].unlink()
+    assert rules.read() == RuleSet()
+
+
+def test_in_a_space_that_is_the_home_folder_the_usual_place_is_believed(tmp_path: Path):
+    for place in (".jupyter", ".config/jupyter"):
+        rules = RulesFile(tmp_path / place / "pernix" / "permissions", tmp_path, home=str(tmp_path))
+        rules.add("cargo test")
+        assert rules.read() == RuleSet(allow=("cargo test",))
 
 
 def test_links_are_not_followed(rules: RulesFile, tmp_path: Path):
