@@ -60,7 +60,10 @@ class Scope:
         :raises OutOfScope: if that is outside of the root, or ``given`` is no path
         """
         self._check(given)
-        real = Path(os.path.realpath(self.root / given))
+        try:
+            real = Path(os.path.realpath(self.root / given))
+        except OSError as exc:
+            raise OutOfScope(given, "was changed while it was looked at") from exc
         if real != self.root and self.root not in real.parents:
             raise OutOfScope(given, "leads outside of the space; use paths relative to the space's folder")
         return Located(root=self.root, parts=real.relative_to(self.root).parts)

@@ -46,9 +46,9 @@ class Keeping:
         self._lock = anyio.Lock()
         self._snapshots: Snapshots | None = None
         self._looked = False
-        self._commit = ""
+        self._commit: str = ""
         """The last that was kept in this turn."""
-        self._tree = ""
+        self._tree: str = ""
         kept = [
             each.event for each in journal.log if isinstance(each.event, FilesKept) and each.event.turn_id == turn_id
         ]

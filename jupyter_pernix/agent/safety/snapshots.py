@@ -12,7 +12,7 @@ import shutil
 import stat
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -239,7 +239,7 @@ class Snapshots:
     # ---- git ------------------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _alone(self) -> Generator[None]:
         if not self._lock.acquire(timeout=DEADLINE):
             raise GitFailed("another session is taking the same folder")
         self._until = time.monotonic() + DEADLINE
