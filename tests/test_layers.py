@@ -25,6 +25,7 @@ VOCABULARY = {
     "config",
     "settings",
     "livetext",
+    "asked",
     "audit",
 }
 CLIENT = {"client", "client_wire", "headless"}

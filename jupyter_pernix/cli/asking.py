@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from ..asked import answer_of, drop_typed_ahead, prompt, reason_lines
 from ..client import JSON
 from ..livetext import neutral
 from .screen import Screen
@@ -19,39 +20,31 @@ StillOpen = Callable[[], bool]
 ELSEWHERE: Final = object()
 """The line was given elsewhere, or nothing waits for it any more."""
 
-_KEYS = (
-    ("y", "allow_once", "yes, once"),
-    ("s", "allow_session", "yes, in this session"),
-    ("a", "allow_always", "always"),
-    ("n", "reject_once", "no"),
-)
-
 
 def ask_approval(screen: Screen, event: JSON, still_open: StillOpen) -> tuple[str, str] | None:
     """The person's answer as ``(choice, text)``; no more input is a rejection. ``None``: it was answered elsewhere."""
     screen.note(neutral(str(event["question"])), "bold")
     if event.get("detail"):
         screen.note("\n".join("  " + line for line in neutral(str(event["detail"])).splitlines()))
-    offered = [(key, choice, word) for key, choice, word in _KEYS if choice in event["choices"]]
-    words = ", ".join(f"[{key}] {word}" for key, _, word in offered)
-    _drop_typed_ahead()
+    for reason in reason_lines(event):
+        screen.note(reason)
+    drop_typed_ahead(sys.stdin)
     while True:
-        _prompt(f"{words}, or write what to do instead: ")
+        _prompt(prompt(event["choices"]))
         line = _read_line(still_open)
         if line is None:
             return None
-        answer = line.strip()
-        for key, choice, _ in offered:
-            if answer.lower() in (key, choice):
-                return choice, ""
-        if answer or not line:
-            return "reject_once", answer
+        if not line:
+            return "reject_once", ""
+        answer = answer_of(line, event["choices"])
+        if answer is not None:
+            return answer
 
 
 def ask_line(screen: Screen, event: JSON, still_open: StillOpen) -> object:
     """The line as ``str``; ``None``: there is no more input, so none will be given; or ``ELSEWHERE``."""
     screen.note("the code asks for " + ("a password:" if event["password"] else "a line:"), "bold")
-    _drop_typed_ahead()
+    drop_typed_ahead(sys.stdin)
     _prompt(neutral(str(event["prompt"])))
     with _hidden() if event["password"] else contextlib.nullcontext():
         line = _read_line(still_open)
@@ -97,13 +90,3 @@ def _hidden() -> Iterator[None]:
         yield
     finally:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
-
-
-def _drop_typed_ahead() -> None:
-    """What was typed before the question could be read is no answer to it."""
-    try:
-        import termios  # only where there are such terminals
-    except ImportError:
-        return
-    with contextlib.suppress(OSError, termios.error):
-        termios.tcflush(sys.stdin, termios.TCIFLUSH)

@@ -6,6 +6,7 @@ import shutil
 import sys
 from typing import TextIO
 
+from ..asked import resolved_line
 from ..client import JSON
 from ..livetext import LiveText, duration, neutral, one_line
 
@@ -139,8 +140,23 @@ class Screen:
 
     def _policy_decided(self, event: JSON) -> None:
         if event["verdict"] == "refuse":
-            rule = NOBODY if event["rule"] == "nobody_to_ask" else one_line(str(event["rule"]), width() - 12)
-            self.note(f"  refused: {rule}", "yellow")
+            rule = NOBODY if event["rule"] == "nobody_to_ask" else str(event["rule"])
+            why = str(event.get("why") or "")
+            said = f"{rule} ({why})" if why and rule != "denied" else why or rule
+            self.note(f"  refused: {one_line(said, max(width() - 12, 20))}", "yellow")
+
+    def _hook_ended(self, event: JSON) -> None:
+        if event["decision"] != "allow":
+            what = {"deny": "denied by a hook", "failed": "a hook failed"}.get(event["decision"], "a hook")
+            said = f"{what}: {event['reason']}".rstrip(": ")
+            self.note(f"  {one_line(said, max(width() - 4, 20))}", "yellow")
+
+    def _approval_resolved(self, event: JSON) -> None:
+        if event.get("rules"):
+            self.note(f"  {resolved_line(event)}")
+
+    def _file_restored(self, event: JSON) -> None:
+        self.note(f"put back: {one_line(str(event['path']), width() - 12)}")
 
     def _kernel_restarted(self, event: JSON) -> None:
         self.note(neutral(str(event["text"])), "yellow")

@@ -129,6 +129,35 @@ def test_a_person_at_a_terminal_is_asked(lab: Lab, script: Any):
     assert (lab.root / "asked-for").exists()
 
 
+def test_what_was_typed_before_a_question_answers_it_not(lab: Lab, script: Any):
+    script(call("run_shell", command="touch never-asked-for"), {"text": "Left alone."})
+    control, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, "run", "Make a file", "--mode", "edit"],
+        cwd=lab.root,
+        env=lab.environ | {"TERM": "xterm"},
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+    )
+    os.close(terminal)
+    os.write(control, b"y\ny\ny\n")
+    seen = read_until(control, "instead: ")
+    assert "why: " in seen
+    os.write(control, b"only look at it\n")
+    seen = read_until(control, ".ipynb\x1b[0m\r\n")
+    assert process.wait(30) == 0
+    os.close(control)
+    assert "Left alone." in seen
+    assert not (lab.root / "never-asked-for").exists()
+    session = max(lab.client().sessions(), key=lambda each: each["created_at"])
+    (asked,) = [
+        item["approval"] for item in lab.client().session(session["session_id"])["turns"][0]["items"] if "tool" in item
+    ]
+    assert (asked["choice"], asked["text"]) == ("reject_once", "only look at it")
+
+
 def test_a_person_at_a_terminal_gives_running_code_its_line(lab: Lab, script: Any):
     script(call("run_code", code="print('hello', input('your name? ') + '!')"), {"text": "Greeted."})
     control, terminal = pty.openpty()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import client as _client
+from ...asked import drop_typed_ahead
 from ...client import Client
 from ...errors import PernixError, ServerError
 from ...headless import Headless, connect
@@ -182,8 +183,20 @@ class Talk:
 def _askers(kernel: Any) -> tuple[Callable[[str], str] | None, Callable[[str], str] | None]:
     """How a line and a password are asked for at the cell; ``None`` where nobody is."""
     if kernel is None:
-        return (input, getpass.getpass) if sys.stdin is not None and sys.stdin.isatty() else (None, None)
+        return (
+            (_fresh(input), _fresh(getpass.getpass)) if sys.stdin is not None and sys.stdin.isatty() else (None, None)
+        )
     return (kernel.raw_input, kernel.getpass) if getattr(kernel, "_allow_stdin", False) else (None, None)
+
+
+def _fresh(read: Callable[[str], str]) -> Callable[[str], str]:
+    """As ``read``; what was typed into the terminal before is dropped."""
+
+    def fresh(prompt: str) -> str:
+        drop_typed_ahead(sys.stdin)
+        return read(prompt)
+
+    return fresh
 
 
 def _parent_pid() -> int:

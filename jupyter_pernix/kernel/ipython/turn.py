@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
+from ...asked import answer_of, prompt, reason_lines, resolved_line
 from ...client import JSON, Client, Message, TurnEnd
 from ...errors import RequestFailed
 from ...livetext import neutral
@@ -17,12 +18,6 @@ from .view import CellView
 
 UNATTENDED = "Nobody can be asked while this notebook is executed; do it in a way that needs no permission, or say what you need."
 _STOP_SECONDS = 20.0
-_ANSWERS = (
-    ("y", "allow_once", "yes"),
-    ("s", "allow_session", "in this session"),
-    ("a", "allow_always", "always"),
-    ("n", "reject_once", "no"),
-)
 
 
 class CellFailed(Exception):
@@ -61,6 +56,8 @@ class CellTurn:
         self._messages: queue.SimpleQueue[Message | BaseException | None] = queue.SimpleQueue()
         self._left = False
         self._asking = ""
+        self._settled: set[str] = set()
+        """Questions that are answered, wherever."""
         self._lock = threading.Lock()
         self._elsewhere: dict[str, list[JSON]] = {}
         self._text = ""
@@ -138,6 +135,8 @@ class CellTurn:
             self._incell.end(event["execution_id"])
         with self._lock:
             ended = {"approval.resolved": "approval_id", "input.answered": "input_id"}.get(event["type"])
+            if ended is not None:
+                self._settled.add(event[ended])
             if ended is not None and self._asking and event[ended] == self._asking:
                 self._asking = ""
                 interrupt_main_thread()
@@ -258,7 +257,7 @@ class CellTurn:
     # ---- questions ------------------------------------------------------------------------------------------------------
 
     def _question(self, event: JSON) -> None:
-        self._view.question(event["question"], event["detail"])
+        self._view.question(event["question"], event["detail"], reason_lines(event))
         if self._ask is None and self._panel:
             self._view.note("It waits for your answer in the Pernix panel.")
             self._view.flush()
@@ -290,6 +289,8 @@ class CellTurn:
     def _read(self, asking: str, prompt: str, read: Callable[[str], str]) -> str | None:
         """``None``: it was answered elsewhere."""
         with self._lock:
+            if asking in self._settled:
+                return None
             self._asking = asking
         try:
             line = read(prompt)
@@ -306,16 +307,13 @@ class CellTurn:
     def _read_answer(self, event: JSON) -> tuple[str, str] | None:
         """``None``: it was answered elsewhere."""
         assert self._ask is not None
-        offered = [(key, choice, word) for key, choice, word in _ANSWERS if choice in event["choices"]]
-        prompt = ", ".join(f"{key} = {word}" for key, _, word in offered) + ", or what to do instead: "
-        answered = self._read(event["approval_id"], prompt, self._ask)
-        if answered is None:
-            return None
-        line = answered.strip()
-        for key, choice, _ in offered:
-            if line.lower() == key:
-                return choice, ""
-        return "reject_once", line
+        while True:
+            line = self._read(event["approval_id"], prompt(event["choices"]), self._ask)
+            if line is None:
+                return None
+            answer = answer_of(line, event["choices"])
+            if answer is not None:
+                return answer
 
     def _answer(self, event: JSON, choice: str, text: str) -> None:
         try:
@@ -325,7 +323,7 @@ class CellTurn:
                 raise
 
     def _resolved(self, event: JSON) -> None:
-        self._view.note(f"{event['choice'].replace('_', ' ')} ({event['by']})")
+        self._view.note(f"{resolved_line(event)} ({event['by']})")
 
 
 _HANDLERS: dict[str, Callable[[CellTurn, JSON], Any]] = {

@@ -3,6 +3,7 @@
 import itertools
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -162,10 +163,12 @@ class CellView:
     def note(self, text: str) -> None:
         self._add(_Note(text))
 
-    def question(self, question: str, detail: str) -> None:
+    def question(self, question: str, detail: str, reasons: Sequence[str] = ()) -> None:
         self._add(_Note(question))
         if detail:
             self._add(_Code(detail))
+        for reason in reasons:
+            self._add(_Note(reason))
 
     def call(self, call_id: str, title: str) -> None:
         card = _Card(title)

@@ -232,11 +232,12 @@ def attended(lab: Lab) -> Iterator[Attended]:
 
 def test_a_question_is_answered_at_the_cell(lab: Lab, model: ModelServer, attended: Attended):
     script(model, code("made = 1"), code("made = 2"), {"text": "Half of it."})
-    answers = iter(["y", "leave it at one"])
+    answers = iter(["y", "", "leave it at one"])
     prompts: list[str] = []
     reply = attended.run("%%pernix --mode edit\nMake it", lambda prompt: prompts.append(prompt) or next(answers))
     assert reply["status"] == "ok"
-    assert len(prompts) == 2 and "y = yes" in prompts[0]
+    assert len(prompts) == 3 and "y = yes" in prompts[0]
+    assert any("why: " in text for text in attended.shown)
     attended.run("made")
     assert attended.shown[-1] == "1"
     view = lab.client().session(lab.client().sessions()[0]["session_id"])
