@@ -180,7 +180,6 @@ NOT_YET: dict[str, str] = {
     "rule-beats-deny": "saved rules",
     "rules-file-damaged": "saved rules",
     "rules-race": "saved rules",
-    "audit-leak": "an audit file",
     "open-dirty": "editing of open documents",
     "nb-open-overwrite": "editing of open documents",
 }
@@ -239,7 +238,6 @@ def test_what_the_product_lacks_is_really_lacking() -> None:
         "connectors": package / "agent" / "mcp",
         "schedules": package / "serverext" / "scheduler",
         "saved rules": package / "agent" / "policy" / "rules.py",
-        "an audit file": package / "agent" / "policy" / "audit.py",
         "editing of open documents": package / "agent" / "tools" / "documents.py",
     }
     assert set(NOT_YET.values()) == set(parts)

@@ -3,6 +3,7 @@
 A digest is made with a key that only the store has: who has the audit alone cannot try out short texts until one fits.
 """
 
+import builtins
 import hashlib
 import re
 from functools import cache, lru_cache
@@ -18,6 +19,28 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ID = re.compile(r"[a-z]{3}_[0-9a-hjkmnp-tv-z]{26}")
 _DENSE = re.compile(r"(?=[A-Za-z]*\d)[A-Za-z0-9]{16,}")
 """A run of letters and digits in which a key could stand."""
+
+TOOLS = frozenset(
+    {
+        "delegate",
+        "edit_file",
+        "edit_notebook",
+        "finish",
+        "inspect_variables",
+        "list_files",
+        "read_file",
+        "read_notebook",
+        "run_cells",
+        "run_code",
+        "run_shell",
+        "search_files",
+        "use_tool",
+        "write_file",
+    }
+)
+"""The agent's tools. What else a model calls is text that it wrote."""
+
+_ERRORS = frozenset(name for name in dir(builtins) if name.endswith(("Error", "Exception", "Interrupt", "Exit")))
 
 
 class Digests:
@@ -38,6 +61,18 @@ class Digests:
         if not isinstance(value, str) or not value:
             return None
         return value if _WORD.fullmatch(value) and not _suspicious(value) else self.of(value)
+
+    def tool(self, value: Any) -> Any:
+        return self._one_of(TOOLS, value)
+
+    def error(self, value: Any) -> Any:
+        """The name of an exception's class: one of Python's own, or a digest, since code can give its own any name."""
+        return self._one_of(_ERRORS, value)
+
+    def _one_of(self, names: frozenset[str], value: Any) -> str | None:
+        if not isinstance(value, str) or not value:
+            return None
+        return value if value in names else self.of(value)
 
     def sha256(self, value: Any) -> Any:
         """A digest that the event has already, of a file's content or a commit."""

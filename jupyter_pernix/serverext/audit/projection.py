@@ -100,7 +100,7 @@ def _call_requested(event: JSON, digests: Digests) -> JSON:
     arguments = raw if isinstance(raw, str) and raw else msgspec.json.encode(event.get("arguments") or {}).decode()
     return {
         "step": digests.id(event.get("step_id")),
-        "tool": digests.word(event.get("tool")),
+        "tool": digests.tool(event.get("tool")),
         "tool_kind": digests.word(event.get("kind")),
         **_text("arguments", arguments, digests),
     }
@@ -173,7 +173,7 @@ def _execution_finished(event: JSON, digests: Digests) -> JSON:
     return {
         "execution": digests.id(event.get("execution_id")),
         "status": digests.word(event.get("status")),
-        "error": digests.word(event.get("ename")),
+        "error": digests.error(event.get("ename")),
         "seconds": _number(event.get("duration")),
     }
 

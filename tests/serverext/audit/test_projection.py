@@ -7,8 +7,10 @@ import msgspec
 import pytest
 from support.story import story
 
+from jupyter_pernix.agent import toolbox
+from jupyter_pernix.agent.tools import delegate, registry
 from jupyter_pernix.events import EVENT_TYPES, encode_event
-from jupyter_pernix.serverext.audit.guards import Digests
+from jupyter_pernix.serverext.audit.guards import TOOLS, Digests
 from jupyter_pernix.serverext.audit.projection import KINDS, LEFT_OUT, entries_of, entry_of, time_of
 from jupyter_pernix.serverext.store.ingest import encode_line
 
@@ -133,3 +135,15 @@ def test_shapes_that_are_not_as_expected_fail_nothing() -> None:
 
 def _fields(tag: str) -> tuple[str, ...]:
     return EVENT_TYPES[tag].__struct_fields__
+
+
+def test_tools_are_known_by_name_and_what_else_a_model_calls_is_text() -> None:
+    assert {*registry.TOOLS, delegate.DELEGATE, toolbox.USE_TOOL} == TOOLS
+    assert DIGESTS.tool("run_shell") == "run_shell"
+    assert DIGESTS.tool("velvet_otter") == DIGESTS.of("velvet_otter")
+
+
+def test_errors_are_named_where_python_gave_the_name() -> None:
+    assert DIGESTS.error("ValueError") == "ValueError"
+    assert DIGESTS.error("velvet_otter") == DIGESTS.of("velvet_otter")
+    assert DIGESTS.error("") is None
