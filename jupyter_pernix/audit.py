@@ -105,13 +105,15 @@ class Fault:
 
 @dataclass(kw_only=True)
 class Report:
-    """``faults``: the first that were found, none for a sound chain; ``more``: how many others. ``head``: the last line's."""
+    """``faults``: the first that were found, none for a sound chain; ``more``: how many others. ``head``: the last line's. ``openings``:
+    ``n`` of the lines with which a store's audit began."""
 
     lines: int = 0
     days: int = 0
     head: Head = field(default_factory=Head)
     faults: list[Fault] = field(default_factory=list[Fault])
     more: int = 0
+    openings: list[int] = field(default_factory=list[int])
 
     @property
     def sound(self) -> bool:
@@ -149,6 +151,8 @@ class _Check:
             return
         if not line.sound:
             self.fault(f"line n={line.n} was changed: its hash does not fit what it says")
+        if line.kind == OPENED:
+            self.report.openings.append(line.n)
         self._day(line)
         self._link(line)
         if self._known is not None and line.n == self._known.n and self._known_hash != self._known.hash:

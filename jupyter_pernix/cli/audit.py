@@ -82,15 +82,24 @@ def verify_command(options: argparse.Namespace) -> int:
         print(neutral(str(fault)))
     if found.report.more:
         print(f"… and {found.report.more} more")
-    for note in found.notes:
+    for note in [*found.notes, *_of_other_stores(found)]:
         print(neutral(note), file=sys.stderr)
     head = found.report.head
-    told = f"{found.report.lines:,} lines in {found.report.days} days, to n={head.n} {head.hash}"
+    days = f"{found.report.days} day{'s' * (found.report.days != 1)}"
+    told = f"{found.report.lines:,} lines in {days}, to n={head.n} {head.hash}"
     if found.sound:
         print(f"sound: {told}; checked against {found.known_to}")
     else:
         print(f"not sound: {told}")
     return 0 if found.sound else 1
+
+
+def _of_other_stores(found: Found) -> list[str]:
+    if len(found.report.openings) < 2:
+        return []
+    return [
+        f"A new store began with n={found.report.openings[-1]}: for the lines before it speaks their chain alone, and no store."
+    ]
 
 
 def _files_alone(options: argparse.Namespace) -> Found:

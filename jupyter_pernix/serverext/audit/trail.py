@@ -61,6 +61,7 @@ class Trail:
         self._found = ""
         self._failure = ""
         self._given_up = False
+        self._following = False
         self._added: deque[bytes] = deque()
         self._wake = threading.Event()
         self._stop = threading.Event()
@@ -78,11 +79,15 @@ class Trail:
         with self._lock:
             try:
                 self._begin(ledger)
-            except OSError as exc:
+            except (
+                Exception
+            ) as exc:  # The edge of the audit: whatever is wrong with it, the server serves, and says so.
+                log.exception("%s: the audit does not begin", self.folder)
                 self._given_up = True
                 self._failed("cannot be read", exc)
                 return
             if self._tip is not None and self._tip.on:
+                self._following = True
                 self._thread.start()
 
     def _begin(self, ledger: Ledger) -> None:
@@ -122,7 +127,7 @@ class Trail:
             format=FORMAT,
             behind=state.seq,
         )
-        ledger.begin(state, [mark])
+        ledger.begin(state, mark)
         return state
 
     def _broken(self, ledger: Ledger, state: AuditState, strange: str) -> list[DueLine]:
@@ -149,8 +154,9 @@ class Trail:
 
     def add(self, payload: bytes) -> None:
         """These events are durable. Costs no time; they are written soon."""
-        self._added.append(payload)
-        self._wake.set()
+        if self._following:
+            self._added.append(payload)
+            self._wake.set()
 
     def settle(self) -> AuditState | None:
         with self._lock:
@@ -186,8 +192,7 @@ class Trail:
         """All that was added becomes lines, and they are written if that is possible."""
         while self._added:
             payload = self._added.popleft()
-            assert self._tip is not None
-            if not self._tip.on or self._given_up:
+            if self._tip is None or self._given_up:
                 continue
             for entry in entries_of(payload, self._digests):
                 if entry.seq > self._tip.seq:
@@ -208,7 +213,7 @@ class Trail:
         except OSError as exc:
             self._failed("cannot be written", exc)
             if len(self._waiting) > _MOST_WAITING:
-                self._given_up, self._waiting = True, []
+                self._given_up, self._following, self._waiting = True, False, []
         else:
             self._failure = ""
 
@@ -220,9 +225,9 @@ class Trail:
             return None
         return self._kept
 
-    def _failed(self, what: str, exc: OSError) -> None:
+    def _failed(self, what: str, exc: Exception) -> None:
         later = "it is caught up when the server starts again" if self._given_up else "it is caught up once it can be"
-        said = f"the audit {what}: {exc.strerror or exc} ({self.folder}); {later}"
+        said = f"the audit {what}: {getattr(exc, 'strerror', None) or exc} ({self.folder}); {later}"
         if said != self._failure:
             log.error("%s", said)
         self._failure = said

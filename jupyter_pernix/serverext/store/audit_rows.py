@@ -5,7 +5,6 @@ files that hold less, or other lines up to there, were changed by somebody else.
 """
 
 import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -79,21 +78,23 @@ class Ledger:
         return AuditState(store_id=store_id, key=key, head=Head(n=n, hash=hash_, day=day), seq=seq, on=on)
 
     def save(self, state: AuditState) -> None:
-        """Inside of a transaction, if there is one."""
+        """Replace what was known; at once, or with the transaction that is open."""
         head = state.head
-        self._connection.execute("DELETE FROM audit_state")
         self._connection.execute(
-            "INSERT INTO audit_state VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [state.store_id, state.key, head.n, head.hash, head.day, state.seq, state.on],
+            "UPDATE audit_state SET n = ?, hash = ?, day = ?, seq = ?, switched_on = ?",
+            [head.n, head.hash, head.day, state.seq, state.on],
         )
 
-    def begin(self, state: AuditState, marks: Sequence[Mark]) -> None:
-        """Store ``state`` and add ``marks``, together."""
+    def begin(self, state: AuditState, first: Mark) -> None:
+        """Store the first state and line of this store's audit, together."""
+        head = state.head
         self._connection.execute("BEGIN")
         try:
-            self.save(state)
-            for mark in marks:
-                self._add(mark)
+            self._connection.execute(
+                "INSERT INTO audit_state VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [state.store_id, state.key, head.n, head.hash, head.day, state.seq, state.on],
+            )
+            self._add(first)
         except BaseException:
             self._connection.execute("ROLLBACK")
             raise

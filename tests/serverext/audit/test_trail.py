@@ -215,6 +215,20 @@ async def test_a_first_line_that_a_crash_kept_from_being_noted_is_not_written_tw
         assert only_file(data).read_bytes() == whole
 
 
+async def test_lines_of_every_kind_of_event_come_back_from_the_database_as_they_were(data: Path) -> None:
+    await one_life(data)
+    state, first = known(data).state, only_file(data).read_bytes()
+    async with opened(data) as (store, _):
+        await store.append([one.event for one in story()])
+    whole = only_file(data).read_bytes()
+    only_file(data).write_bytes(first)
+    with duckdb.connect(str(data / "pernix.duckdb")) as connection:
+        values = [state.head.n, state.head.hash, state.seq]
+        connection.execute("UPDATE audit_state SET n = ?, hash = ?, seq = ?", values)
+    assert await one_life(data) == ""
+    assert only_file(data).read_bytes() == whole
+
+
 def acting(data: Path) -> subprocess.Popen[str]:
     environ = os.environ | {"PYTHONPATH": str(Path(jupyter_pernix.__file__).parents[1])}
     return subprocess.Popen([sys.executable, str(ACTING), str(data)], env=environ, stdout=subprocess.PIPE, text=True)
@@ -281,6 +295,21 @@ def without_folder(data: Path, trail: Trail) -> Iterator[None]:
     finally:
         folder.unlink()
         away.rename(folder)
+
+
+async def test_an_audit_that_cannot_be_read_stops_no_server_and_is_caught_up_by_the_next(data: Path) -> None:
+    await one_life(data, 1)
+    path, away = only_file(data), data / "away"
+    path.rename(away)
+    path.mkdir()
+    async with opened(data) as (store, trail):
+        assert len(await store.append(calls(2))) == 1
+        assert "the audit cannot be read" in trail.problem
+        assert await store.settle_audit() is None
+    path.rmdir()
+    away.rename(path)
+    assert await one_life(data, 3) == ""
+    assert (told(data), faults(data)) == ([OPENED, "cal_1", "cal_2", "cal_3"], [])
 
 
 async def test_half_a_line_that_had_no_room_is_taken_back(data: Path) -> None:
