@@ -1,6 +1,7 @@
 """The audit of a real store: through restarts, crashes at any moment, midnight, and what others do to its files."""
 
 import os
+import random
 import resource
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import anyio
 import duckdb
 import pytest
 from support.story import SESSION, story
+from support.tampering import TAMPERS, Chain, tampered
 
 import jupyter_pernix
 from jupyter_pernix.audit import BREAK_FOUND, OPENED, SWITCHED_OFF, SWITCHED_ON, Head, check, day_files, lines_of
@@ -401,3 +403,26 @@ async def test_a_new_store_goes_on_behind_the_lines_of_another(data: Path) -> No
     assert await one_life(data, 2) == ""
     assert told(data) == [OPENED, "cal_1", OPENED, "cal_2"]
     assert faults(data) == []
+
+
+async def real_chain(data: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Chain, Head]:
+    """Of a store with every kind of event, over three days."""
+    clock = [1_800_000_000 * 10**9]
+    monkeypatch.setattr(writer_module.time, "time_ns", lambda: clock[0])
+    async with opened(data, now=lambda: "2027-01-15T08:00:00.000000Z") as (store, _):
+        for _ in range(3):
+            await store.append([one.event for one in story()])
+            clock[0] += 86_400 * 10**9
+    chain = {path.name: path.read_bytes().splitlines(keepends=True) for path in day_files(data / "audit")}
+    assert (len(chain), sum(len(lines) for lines in chain.values())) == (3, known(data).state.head.n)
+    return chain, known(data).state.head
+
+
+async def test_whatever_is_done_to_the_files_of_a_real_store_is_found(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain, head = await real_chain(data, monkeypatch)
+    for seed in range(12):
+        for name in TAMPERS:
+            copy = {day: list(lines) for day, lines in chain.items()}
+            tampered(name, random.Random(f"{name}{seed}"), copy, head, tmp_path / "audit")
