@@ -217,9 +217,11 @@ async def test_the_doctor_looks_at_every_part(serve: Serve) -> None:
         assert [finding["name"] for finding in findings] == [
             "versions",
             "store",
+            "audit",
             "run notebooks",
             "endpoints",
             "kernels",
+            "sandbox",
             "browser extension",
         ]
         assert all(finding["hint"] for finding in findings if finding["status"] != "ok")

@@ -66,11 +66,11 @@ def _examined(told: AuditHead, trail: Trail) -> Finding:
         name="audit",
         status="problem" if wrong else "ok" if told.on else "warning",
         detail="; ".join([detail, *wrong]),
-        hint=_hint(told) if wrong else "",
+        hint=_hint(told) if wrong or not told.on else "",
     )
 
 
 def _hint(told: AuditHead) -> str:
-    if told.problem or told.n:
+    if told.problem or told.on:
         return "`jupyter pernix audit verify` names every place. The log itself is in the store."
-    return ""
+    return "Set `audit = true` to keep one; it goes on from where it is then."
