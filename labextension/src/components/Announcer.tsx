@@ -1,14 +1,14 @@
 import * as React from 'react';
 import type { SessionView } from '../api/types.gen';
 import { executionsOf, openApprovals, openInputs } from '../model/reduce';
-import { endWords, INPUT, plain, sentence, STATES } from './words';
+import { endWords, INPUT, plain, STATES } from './words';
 
 function words(view: SessionView, workerAsks: boolean): string {
   const open = openApprovals(view);
   const question = open[0]?.approval;
   if (question) {
-    const why = question.why && ` ${sentence(plain(question.why))}.`;
-    const more = open.length > 1 ? ` ${open.length} questions wait.` : '';
+    const why = question.why && ` (${plain(question.why)})`;
+    const more = open.length > 1 ? `. ${open.length} questions wait.` : '';
     return `Needs you: ${plain(question.question)}${why}${more}`;
   }
   const line = openInputs(view)

@@ -3,7 +3,7 @@ import type { ApprovalChoice, ApprovalView } from '../api/types.gen';
 import { ASKED, answerWords, CHOICES, expiryWords, ruleWords } from './gatewords';
 import { useNow } from './hooks';
 import { useQuiet } from './quiet';
-import { plain, plainLines, sentence } from './words';
+import { plain, plainLines } from './words';
 
 export interface ApprovalProps {
   approval: ApprovalView;
@@ -51,12 +51,12 @@ function Reasons(props: { approval: ApprovalView; id?: string }): React.JSX.Elem
     <div className="jp-Pernix-reasons" id={id}>
       {approval.why !== '' && (
         <div>
-          <span className="jp-Pernix-dim">{ASKED.why}</span> {sentence(plain(approval.why))}.
+          <span className="jp-Pernix-dim">{ASKED.why}</span> {plain(approval.why)}
         </div>
       )}
       {approval.effects.length > 0 && (
         <div>
-          <span className="jp-Pernix-dim">{ASKED.effects}</span> {approval.effects.map(plain).join(', ')}.
+          <span className="jp-Pernix-dim">{ASKED.effects}</span> {approval.effects.map(plain).join(', ')}
         </div>
       )}
     </div>

@@ -115,8 +115,8 @@ describe('a question', () => {
   it('says why, what was seen, the frozen text, and which rules would be remembered', () => {
     asked();
     const text = host.textContent ?? '';
-    expect(text).toContain('It runs a program of the project.');
-    expect(text).toContain('starts a program, writes a file.');
+    expect(text).toContain('Why you are asked: it runs a program of the project');
+    expect(text).toContain('starts a program, writes a file');
     expect(host.querySelector('pre')?.textContent).toBe('cargo test > log\\u202e');
     expect([...host.querySelectorAll('label')].map(label => label.textContent)).toEqual([
       'commands that begin with cargo test',
@@ -259,7 +259,7 @@ describe('a question', () => {
     await click('Run two');
     expect((document.activeElement as HTMLElement).dataset.question).toBe('two');
     expect(host.querySelector('[role=log]')?.textContent).toBe(
-      'Needs you: Run this shell command? It runs a program of the project. 2 questions wait.'
+      'Needs you: Run this shell command? (it runs a program of the project). 2 questions wait.'
     );
   });
 });
