@@ -92,17 +92,17 @@ _CPP = _words(
 )
 _JS = _words(
     (
-        r"(?:[\w$]+\.)*(?:exec|execSync|spawn|spawnSync|execFile|execFileSync|fork)\s*\(|new\s+Deno\.Command\s*\(|Deno\.run\s*\(",
+        r"(?:\)\.)?(?:[\w$]+\.)*(?:exec|execSync|spawn|spawnSync|execFile|execFileSync|fork)\s*\(|new\s+Deno\.Command\s*\(|Deno\.run\s*\(",
         ("runs_process",),
     ),
     (
-        r"(?:[\w$]+\.)*(?:unlink|unlinkSync|rm|rmSync|rmdir|rmdirSync)\s*\(|Deno\.remove(?:Sync)?\s*\(",
+        r"(?:\)\.)?(?:[\w$]+\.)*(?:unlink|unlinkSync|rm|rmSync|rmdir|rmdirSync)\s*\(|Deno\.remove(?:Sync)?\s*\(",
         ("deletes",),
         True,
     ),
-    (r"(?:[\w$]+\.)*(?:rename|renameSync)\s*\(", ("moves",), True),
+    (r"(?:\)\.)?(?:[\w$]+\.)*(?:rename|renameSync)\s*\(", ("moves",), True),
     (
-        r"(?:[\w$]+\.)*(?:writeFile|writeFileSync|appendFile|appendFileSync|writeTextFile|writeTextFileSync|createWriteStream)\s*\(",
+        r"(?:\)\.)?(?:[\w$]+\.)*(?:writeFile|writeFileSync|appendFile|appendFileSync|writeTextFile|writeTextFileSync|createWriteStream)\s*\(",
         ("writes_file",),
         True,
     ),

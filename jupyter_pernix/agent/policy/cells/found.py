@@ -60,6 +60,9 @@ _ONLY_NAMES: dict[str, frozenset[Effect]] = {
 _TEXT_FOR_INTERPRETER = re.compile(r"\s-\w*[ce]\b")
 _ELSEWHERE = re.compile(r"(?i)\A[a-z][a-z0-9+.-]+://")
 _LOCAL_FILE = re.compile(r"(?i)\Afile://(localhost)?(?=/)")
+_HOLDS_SECRETS = re.compile(
+    r"(?i)\.(?:ssh|aws|gnupg|netrc|kube|docker|env|pgpass|npmrc|pypirc)\b|id_(?:rsa|dsa|ecdsa|ed25519)|credential|token|shadow|\.(?:pem|key)\b"
+)
 _SEVERAL = re.compile(r"[;&|\n`]|\$\(")
 _LONGEST_SEARCHED = 4_000
 _LINES = 200
@@ -140,7 +143,9 @@ class Found:
         real = canonical(path, folder=self.folder)
         judged = judge_path(real, how, root=self.root, home=self.home)
         self.parts.append(judged)
-        told: list[Effect] = [effect for effect in judged.effects if effect != "writes_file"]  # whoever writes says so
+        # whoever writes says so
+        left_out = ("writes_file", "reads_secret") if _is_outside_only(real, judged.effects) else ("writes_file",)
+        told: list[Effect] = [effect for effect in judged.effects if effect not in left_out]
         self._add(*told)
         if how != "read" and real.lower().endswith(".ipynb"):
             self.see("writes_notebook")
@@ -189,11 +194,16 @@ def _shown(line: str, effects: Iterable[Effect]) -> list[Effect]:
         found.append("installs")
     if "installs" in found or "publishes" in effects:
         left_out |= {"network", "writes_file"}
-    if "reads_outside" in effects:
+    if _is_outside_only(line, effects):
         left_out.add("reads_secret")
     if not _SEVERAL.search(line):
         left_out |= _ONLY_NAMES.get(line.split(None, 1)[0], frozenset())
     return [effect for effect in found if effect not in left_out]
+
+
+def _is_outside_only(text: str, effects: Iterable[Effect]) -> bool:
+    """That it is outside is said; that it may be secret only of what is made to hold secrets."""
+    return "reads_outside" in effects and not _HOLDS_SECRETS.search(text)
 
 
 def _among(these: frozenset[Effect], effects: Iterable[Effect]) -> list[Effect]:
