@@ -5,6 +5,7 @@ parts have touched. Each program is judged by what is known of it, each path by 
 """
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -16,7 +17,12 @@ from .line_touch import TooMuch
 from .lookalike import hidden
 from .parts import For, Group, Node, Opaque, Simple
 from .reader import read_line
-from .variables import judge_environment
+from .variables import judge_environment, put_in
+
+_INTERPRETER = re.compile(
+    r"(?:ba|da|z|k|mk|a|fi|c|tc)?sh\Z|python[\d.]*\Z|pypy3?\Z|node(?:js)?\Z|deno\Z|perl\Z|ruby\Z|php\Z|Rscript\Z|lua\Z"
+)
+_BEFORE_A_PROGRAM = frozenset({"env", "command", "exec", "nohup", "setsid", "sudo", "busybox"})
 
 _WHOLE = "it "
 """What an ``Opaque`` for a whole line begins with: nothing of it is understood."""
@@ -65,6 +71,27 @@ def judge_line(
     return judgement
 
 
+def _runs_its_input(part: Node) -> bool:
+    """Whether it is an interpreter that is given no file and no text, so that what comes through the pipe is run."""
+    match part:
+        case Group():
+            return any(_runs_its_input(inner) for inner in part.parts)
+        case For():
+            return _runs_its_input(part.body)
+        case Opaque():
+            return any(_runs_its_input(inner) for inner in part.inner)
+        case Simple():
+            pass
+    words = [word.text or "" for word in part.words]
+    while len(words) > 1 and words[0] in _BEFORE_A_PROGRAM:
+        words = words[1:]
+    options = [word for word in words[1:] if word != "-"]
+    name = words[0].rpartition("/")[2] if words else ""
+    text = "c" if name.endswith("sh") else "cemEpr"
+    told = [word for word in options if not word.startswith("-") or re.match(rf"-[a-zA-Z]*[{text}]", word)]
+    return bool(_INTERPRETER.match(name)) and (not told or "-s" in options)
+
+
 def _never_plain(why: str) -> Judgement:
     return Judgement(ruling="ask_always", why=why, effects=("opaque",), grave=True)
 
@@ -79,7 +106,8 @@ class _Walk(Commands):
     def judge(self, node: Node, state: State) -> tuple[list[Judgement], State]:
         match node:
             case Simple():
-                return self.command(node, state)
+                found, after = self.command(node, state)
+                return found + self._fed_by_text(node, state), after
             case Group():
                 found, after = self._group(node, state)
                 for redirect in node.redirects:
@@ -94,9 +122,12 @@ class _Walk(Commands):
     def _opaque(self, node: Opaque, state: State) -> tuple[list[Judgement], State]:
         whole = node.what.startswith(_WHOLE)
         found = [Judgement(ruling="ask_always", why=node.what, effects=("opaque",), grave=whole)]
+        after = state
         for inner in node.inner:
-            found += self.judge(inner, state.lost())[0]
-        return found, state.lost()
+            more, end = self.judge(inner, state)
+            found += more
+            after = after.either(end)
+        return found, after.lost() if whole or node.what.startswith("a function") else after
 
     def _group(self, node: Group, state: State) -> tuple[list[Judgement], State]:
         match node.kind:
@@ -127,11 +158,28 @@ class _Walk(Commands):
     def _in_own_shells(self, node: Group, state: State) -> tuple[list[Judgement], State]:
         """Each part starts where the whole does; what it changes of its shell ends with it, what it does to files does not."""
         found: list[Judgement] = []
-        for part in node.parts:
+        for index, part in enumerate(node.parts):
             more, after = self.judge(part, state)
-            found += more
+            fed = node.kind == "pipe" and index > 0 and _runs_its_input(part)
+            if fed:
+                more += self._fed_by_words(node.parts[index - 1], state)
+            found += [replace(one, grave=True) if fed and one.ruling == "ask_always" else one for one in more]
             state = state.beside(after)
         return found, state
+
+    def _fed_by_text(self, node: Simple, state: State) -> list[Judgement]:
+        """What a shell makes of the text of a here-string."""
+        given = [one.target for one in node.redirects if one.op == "<<<"]
+        if not given or not _runs_its_input(node):
+            return []
+        texts = [put_in(word, state.variables).word.text for word in given]
+        return [one for text in texts if text is not None for one in self.text(text, state)]
+
+    def _fed_by_words(self, before: Node, state: State) -> list[Judgement]:
+        """What a shell makes of words that are printed into it."""
+        if not isinstance(before, Simple) or len(before.words) < 2 or before.words[0].text not in ("echo", "printf"):
+            return []
+        return self.text(" ".join(word.text if word.text is not None else word.raw for word in before.words[1:]), state)
 
     def _and(self, node: Group, state: State) -> tuple[list[Judgement], State]:
         """A later part runs after the earlier ones have worked; behind the whole, only the first has surely been run."""

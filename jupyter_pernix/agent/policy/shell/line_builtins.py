@@ -124,7 +124,7 @@ def change_folder(
     if state.may_be_other(joined, real):
         why = f"an earlier part of the line may have changed what {name} is"
         return Judgement(ruling="ask_always", why=why, effects=("changes_cwd",), grave=True), state.lost()
-    if os.path.realpath(logical) != real or not os.path.isdir(real):  # noqa: PTH112
+    if os.path.realpath(logical) != real or not os.path.isdir(joined):  # noqa: PTH112
         why = f"{name} is no folder that is there now"
         return Judgement(ruling="ask_always", why=why, effects=("changes_cwd",)), state.lost()
     if real != logical and os.path.realpath(os.path.dirname(logical)) != os.path.dirname(real):  # noqa: PTH120

@@ -179,7 +179,7 @@ class Commands(Touching):
                 else [text.partition("=")[2] if name == "alias" else text for text in rest]
             )
             for text in texts:
-                found += self._text(text, state)
+                found += self.text(text, state)
         if name in ("exec", "builtin"):
             found += self._deeper(words[1:], state)
         return found
@@ -234,7 +234,7 @@ class Commands(Touching):
         touched = self._touched(finding, state)
         if rules and rules[0].startswith("exact:"):
             touched = [_never_outside(one) for one in touched]
-        ran = self._ran(finding, state)
+        ran = self._ran(finding, call, state)
         if finding.runs and finding.runs[0].text in _CHANGE_THE_SHELL:
             found.append(replace(always(f"`{name}` changes the shell itself"), grave=True))
             after = after.lost()
@@ -258,10 +258,14 @@ class Commands(Touching):
             found.append(Judgement(ruling="ask_always", why=why, effects=("runs_code_from_file",), grave=True))
         return found
 
-    def _ran(self, finding: Finding, state: State) -> list[Judgement]:
+    def _ran(self, finding: Finding, call: Call, state: State) -> list[Judgement]:
         found = self._deeper(finding.runs, state) if finding.runs else []
         if finding.runs_text is not None:
-            found += self._text(finding.runs_text, state)
+            found += self.text(finding.runs_text, state)
+            texts = [word.text for word in call.words]
+            if "$" in finding.runs_text and finding.runs_text in texts:
+                # `bash -c '"$@"' name words`: the words behind the text may be what it runs
+                found += self._deeper(call.words[texts.index(finding.runs_text) + 2 :], state)
         return found
 
     def _deeper(self, words: Sequence[Word], state: State) -> list[Judgement]:
@@ -274,7 +278,7 @@ class Commands(Touching):
         self._depth -= 1
         return found
 
-    def _text(self, text: str, state: State) -> list[Judgement]:
+    def text(self, text: str, state: State) -> list[Judgement]:
         """A further line for bash that the line holds as text."""
         if self._depth >= DEEPEST:
             return [replace(always("commands within commands go too deep"), grave=True)]

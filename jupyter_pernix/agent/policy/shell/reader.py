@@ -19,6 +19,7 @@ MOST_COMMANDS = 400
 _CONTINUED = re.compile(r"[<>&|;({}\d]\\\n[<>&|;(){}\d]")
 _OPERATOR = re.compile(r"(\d+|\{[A-Za-z_]\w*\})?(<<<|<<-|<<|<&|<>|>>|>&|>\||&>>|&>|<(?!\()|>(?!\())", re.ASCII)
 _ASSIGNS = re.compile(r"([A-Za-z_]\w*)(\+?=|\[)", re.ASCII)
+_SHELL = re.compile(r"(?:ba|da|z|k|mk|a|fi|c|tc)?sh\Z|source\Z|eval\Z")
 _ENDS = frozenset("\n;&|)")
 
 
@@ -49,9 +50,12 @@ class Reader(BlockReader):
         if self.look():
             raise Unreadable(f"`{self.text[self.at : self.at + 12]}` has no meaning where it stands")
         self.read_heredocs(at_end=True)
-        if self.expanded:
-            return Group("list", (node, Opaque("a here-document runs commands", tuple(self.expanded))))
-        return node
+        inner = list(self.expanded)
+        if self.bodies and any(_names_a_shell(one) for one in self.seen):
+            inner += [found for body in self.bodies for found in self.commands_of(body)]
+        if inner:
+            node = Group("list", (node, Opaque("a here-document runs commands", tuple(inner))))
+        return Group("list", (node, Opaque(self.doubt))) if self.doubt else node
 
     def commands_of(self, text: str) -> tuple[Node, ...]:
         self.deeper()
@@ -61,6 +65,15 @@ class Reader(BlockReader):
             return (reader.whole(),)
         except Unreadable as exc:
             return (Opaque(f"it cannot be taken apart: {exc}", (*reader.seen, *reader.expanded)),)
+
+    def commands_in(self, text: str) -> tuple[Node, ...]:
+        self.deeper()
+        reader = Reader(text, depth=self.depth, work=self.work)
+        self.depth -= 1
+        try:
+            return tuple(node for piece in reader.expansions() for node in piece.inner)
+        except Unreadable as exc:
+            return (Opaque(f"it cannot be taken apart: {exc}", tuple(reader.seen)),)
 
     def commands_until(self, closing: str) -> Node:
         node = self.commands(frozenset({closing}))
@@ -190,6 +203,13 @@ class Reader(BlockReader):
         if found[2] in ("<<", "<<-"):
             self.heredocs.append((target, found[2] == "<<-"))
         return redirect
+
+
+def _names_a_shell(node: Node) -> bool:
+    """Whether a shell is among the words, which may take what a here-document holds as its commands."""
+    return isinstance(node, Simple) and any(
+        word.text is None or _SHELL.match(word.text.rpartition("/")[2]) for word in node.words
+    )
 
 
 def _assignment(word: Word) -> Assignment | None:

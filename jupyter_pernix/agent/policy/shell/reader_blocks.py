@@ -17,12 +17,13 @@ _DO, _DONE, _THEN, _ELSE, _CASE_END = (
 
 class BlockReader(WordReader):
     """``heredocs``: here-documents whose text begins at the next line end, each with whether its tabs are cut. ``expanded``: what
-    is run while the texts of those before are expanded."""
+    is run while the texts of those before, ``bodies``, are expanded."""
 
     def __init__(self, text: str, *, depth: int = 0, work: Work | None = None) -> None:
         super().__init__(text, depth=depth, work=work)
         self.heredocs: list[tuple[Word, bool]] = []
         self.expanded: list[Node] = []
+        self.bodies: list[str] = []
 
     def commands(self, stop: frozenset[str]) -> Node:
         """Commands up to one of ``stop``, which is not stepped over."""
@@ -70,6 +71,7 @@ class BlockReader(WordReader):
             if (line.lstrip("\t") if cut else line) == end:
                 break
             body.append(line)
+        self.bodies.append("\n".join(body))
         if joined:
             self.expanded += self.commands_in("\n".join(body))
 
@@ -85,11 +87,8 @@ class BlockReader(WordReader):
                 return "".join(parts)
 
     def commands_in(self, text: str) -> tuple[Node, ...]:
-        """The commands that are run while ``text`` is expanded as in double quotes."""
-        if "$" not in text and "`" not in text:
-            return ()
-        quoted = '"' + text.replace('"', '\\"') + '"'
-        return self.commands_of(f": {quoted}")
+        """The commands that are run while the text of a here-document is expanded."""
+        raise NotImplementedError
 
     def reserved(self) -> str:
         """The reserved word that is next, "" if none is."""

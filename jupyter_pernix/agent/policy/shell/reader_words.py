@@ -48,7 +48,8 @@ class _Pieces:
 
 
 class WordReader:
-    """A place in a text, and the words from there on. ``seen``: every simple command that was read, also within others."""
+    """A place in a text, and the words from there on. ``seen``: every simple command that was read, also within others.
+    ``doubt``: why the text may mean something else than was meant."""
 
     def __init__(self, text: str, *, depth: int = 0, work: Work | None = None) -> None:
         self.text = text
@@ -56,6 +57,7 @@ class WordReader:
         self.depth: int = depth
         self.work = work or Work()
         self.seen: list[Node] = []
+        self.doubt = ""
 
     def look(self) -> str:
         """The next character, "" at the end; a backslash before a line end, and that line end, are nothing."""
@@ -105,7 +107,7 @@ class WordReader:
                 self._escaped(pieces)
             elif character == "'":
                 pieces.text(self._single_quoted(self.at + 1), quoted=True)
-                self._check_apostrophe(pieces)
+                self._check_apostrophe()
             elif character == '"':
                 self.at += 1
                 self._double_quoted(pieces)
@@ -131,10 +133,10 @@ class WordReader:
         pieces.text(self.text[self.at], quoted=True)
         self.at += 1
 
-    def _check_apostrophe(self, pieces: _Pieces) -> None:
+    def _check_apostrophe(self) -> None:
         """In ``'it's`` the quote ends where an apostrophe was meant, and all quotes after it are turned inside out."""
         if self.text[self.at - 2].isalpha() and _APOSTROPHE.match(self.text, self.at):
-            pieces.done.append(Piece("unknown", "a quote ends where an apostrophe may be meant"))
+            self.doubt = "a quote ends where an apostrophe may be meant"
 
     def _single_quoted(self, start: int) -> str:
         end = self.text.find("'", start)
@@ -145,13 +147,21 @@ class WordReader:
 
     def _double_quoted(self, pieces: _Pieces) -> None:
         pieces.text("", quoted=True)
-        while True:
-            character = self.look()
-            if not character:
-                raise Unreadable("a quote is not closed")
-            if character == '"':
+        if not self._expanded(pieces, until='"'):
+            raise Unreadable("a quote is not closed")
+
+    def expansions(self) -> list[Piece]:
+        """The pieces of a text that is expanded as in double quotes, up to its end, where quotes are letters."""
+        pieces = _Pieces()
+        self._expanded(pieces, until="")
+        return pieces.done
+
+    def _expanded(self, pieces: _Pieces, *, until: str) -> bool:
+        """Steps behind ``until``, or to the end if it does not come."""
+        while character := self.look():
+            if character == until:
                 self.at += 1
-                return
+                return True
             if character == "\\":
                 following = self.text[self.at + 1 : self.at + 2]
                 kept = "" if following in ("$", "`", '"', "\\") else "\\"
@@ -163,9 +173,10 @@ class WordReader:
                 self._backticks(pieces, quoted=True)
             else:
                 found = _QUOTED_RUN.match(self.text, self.at)
-                assert found is not None  # none of the characters that end a run is next
-                self.at = found.end()
-                pieces.text(found[0], quoted=True)
+                end = found.end() if found is not None else self.at + 1
+                pieces.text(self.text[self.at : end], quoted=True)
+                self.at = end
+        return False
 
     def _dollar(self, pieces: _Pieces, *, quoted: bool) -> None:
         self.at += 1

@@ -197,12 +197,18 @@ def simple(line: str) -> list[str | None]:
         ("a $'x\\0y'", ["a", None]),
         ("a $'\\e[2J'", ["a", None]),
         ("a {b,c} {d..f} {g} {}", ["a", None, None, "{g}", "{}"]),
-        ("a 'it's", ["a", None]),
         ("a $b `c` $(d) ${e} $((1)) <(f)", ["a", None, None, None, None, None, None]),
     ],
 )
 def test_words_are_known_or_not(line: str, words: list[str | None]):
     assert simple(line) == words
+
+
+def test_quote_that_ends_at_an_apostrophe_is_a_doubt():
+    node = read_line("echo 'it's")
+    assert isinstance(node, Group)
+    assert node.parts[1] == Opaque("a quote ends where an apostrophe may be meant")
+    assert is_whole(read_line("echo 'it'x's' 'a b'"))
 
 
 @pytest.mark.parametrize(
@@ -234,6 +240,7 @@ def test_what_is_no_line_is_given_up_as_a_whole(line: str):
         ('echo "a ${b:-$(rm x)}"', ["rm", "echo"]),
         ("cat <(rm x) > >(ls)", ["rm", "ls", "cat"]),
         ("cat <<E\n$(rm x)\nE\nls", ["cat", "ls", "rm"]),
+        ('cat <<E\nit\'s "$(r"m" x)\nE\nls', ["cat", "ls", "rm"]),
     ],
 )
 def test_commands_in_what_is_not_taken_apart_are_seen(line: str, inner: list[str]):
