@@ -30,10 +30,8 @@ from .snapshots import Snapshots, too_large_said
 COMMANDS = frozenset({"shell", "execute"})
 """The actions of which it is not known before which files they change."""
 
-_NO_COMMIT = (
-    "The state of the folder before this turn is not kept as a commit: {reason}. "
-    "Files that the agent's tools change can be put back; what commands and cells change cannot."
-)
+_NO_COMMIT = "The state of the folder before this turn is not kept as a commit"
+_WHY = "{said}: {reason}. Files that the agent's tools change can be put back; what commands and cells change cannot."
 
 
 class Keeping:
@@ -123,11 +121,11 @@ class Keeping:
             kept = await anyio.to_thread.run_sync(self._take, folder)
         except GitFailed as exc:
             self._snapshots = None
-            return self._said(_NO_COMMIT.format(reason=exc))
+            return self._said(_WHY.format(said=_NO_COMMIT, reason=exc), once=_NO_COMMIT)
         if kept is None:
             return []
         commit, too_large = kept
-        events = self._said(too_large_said(too_large)) if too_large else []
+        events = self._said(said, once=said) if (said := too_large_said(too_large)) else []
         if commit:
             events.append(self._kept(commit, call_id))
         return events
@@ -162,10 +160,10 @@ class Keeping:
             session_id=self._host.session_id, turn_id=self._turn_id, how="git", where=commit, call_id=call_id
         )
 
-    def _said(self, text: str) -> list[Event]:
-        """Once in a session."""
-        said = (stored.event for stored in self._journal.log)
-        if any(isinstance(event, ProblemNoticed) and event.text == text for event in said):
+    def _said(self, text: str, *, once: str) -> list[Event]:
+        """Nothing, if the session was told something that begins with ``once``."""
+        told = (stored.event for stored in self._journal.log)
+        if any(isinstance(event, ProblemNoticed) and event.text.startswith(once) for event in told):
             return []
         return [ProblemNoticed(session_id=self._host.session_id, turn_id=self._turn_id, text=text)]
 

@@ -277,6 +277,8 @@ def _difference(head: str, name: bytes) -> Difference:
 
 
 def too_large_said(names: Sequence[str], *, most: int = 5) -> str:
-    """A sentence about files that are not kept."""
+    """A sentence about files that are not kept, "" if there are none."""
+    if not names:
+        return ""
     shown = ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
     return f"Too large to be kept (more than {LARGEST // 1_000_000} MB), so changes by commands cannot be put back: {shown}."
