@@ -119,7 +119,8 @@ def _cpu_at(step: int) -> float | None:
 
 
 def _stored_bytes(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    """The audit's files are beside the store, and hold no messages."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and path.parent.name != "audit")
 
 
 async def _work(data: Path, root: Path) -> dict[str, object]:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
@@ -32,8 +32,7 @@ _MOST_FAULTS = 50
 _encode = msgspec.json.Encoder().encode
 
 
-@dataclass(frozen=True, kw_only=True)
-class Head:
+class Head(NamedTuple):
     """The end of a chain: ``n`` lines, the last one with ``hash``, in the file of ``day`` ("" before the first)."""
 
     n: int = 0
@@ -43,10 +42,10 @@ class Head:
 
 def next_line(head: Head, *, at: str, kind: str, fields: Mapping[str, Any]) -> tuple[bytes, Head]:
     """The line behind ``head``, with its line end, and the head that it makes. ``at``: ISO 8601 in UTC; ``fields`` have names of their own."""
-    body = _encode({"n": head.n + 1, "at": at, "prev": head.hash, "kind": kind, **fields})
+    n, before, day = head
+    body = _encode({"n": n + 1, "at": at, "prev": before, "kind": kind, **fields})
     digest = hashlib.sha256(body).hexdigest()
-    line = b'%b,"hash":"%b"}\n' % (body[:-1], digest.encode())
-    return line, Head(n=head.n + 1, hash=digest, day=max(head.day, at[:10]))
+    return b'%b,"hash":"%b"}\n' % (body[:-1], digest.encode()), Head(n + 1, digest, max(day, at[:10]))
 
 
 @dataclass(frozen=True, kw_only=True)

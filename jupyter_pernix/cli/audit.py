@@ -75,7 +75,7 @@ def verify_command(options: argparse.Namespace) -> int:
     """1 if something is wrong."""
     found = _files_alone(options) if options.path is not None else _with_head(options)
     if options.as_json:
-        report = asdict(found.report)
+        report = asdict(found.report) | {"head": found.report.head._asdict()}
         print(json.dumps({"sound": found.sound, **report, "known_to": found.known_to, "notes": found.notes}))
         return 0 if found.sound else 1
     for fault in found.report.faults:

@@ -65,7 +65,7 @@ def known_to_store(data_dir: Path) -> Known:
     faults = [Fault(file="", line=0, says=compared.strange)] if compared.strange else []
     missing = len(due) - compared.there
     notes = [f"The last {missing} lines are not written yet; the server's next start does it."] if missing else []
-    head = due[compared.there - 1].state.head if compared.there else found.state.head
+    head = due[compared.there - 1].head if compared.there else found.state.head
     return Known(
         head=head,
         to="the store",

@@ -122,7 +122,7 @@ async def test_what_was_done_is_named_with_its_place(data: Path, how: str, capsy
     assert "not sound: " in said
     assert verify(data, "--json") == 1
     report = json.loads(capsys.readouterr().out)
-    assert (report["sound"], bool(report["faults"])) == (False, True)
+    assert (report["sound"], bool(report["faults"]), set(report["head"])) == (False, True, {"n", "hash", "day"})
 
 
 async def test_a_store_that_is_gone_is_no_reason_to_believe_the_files(data: Path) -> None:

@@ -7,6 +7,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from jupyter_pernix.audit import check, day_files
+from jupyter_pernix.cli.audit_known import known_to_server, known_to_store
 from jupyter_pernix.client import Client
 from jupyter_pernix.errors import ServerError
 from jupyter_pernix.records import JSON
@@ -35,11 +37,13 @@ class Round:
     state: str
     code: str
     goes_on: bool
+    audit_faults: int
+    """In the audit's files as they were after the kill, and after the next start."""
 
     @property
     def good(self) -> bool:
         return (
-            self.lost == self.changed == 0
+            self.lost == self.changed == self.audit_faults == 0
             and self.state == "idle_ready"
             and self.goes_on
             and self.store_cpu_seconds < 2.0
@@ -67,9 +71,17 @@ class Witness(threading.Thread):
             pass  # the server was killed; that is what it waits for
 
 
+def audit_faults(data_dir: Path, client: Client | None = None) -> int:
+    """``client``: of the server that has the store; ``None``: none has."""
+    known = known_to_server(client) if client is not None else known_to_store(data_dir)
+    report = check(day_files(data_dir / "audit"), known=known.head, exact=client is None, unfinished=known.unfinished)
+    return len(known.found(report).report.faults)
+
+
 def crash_once(lab: Lab, number: int, chance: random.Random) -> Round:
     """One round on a server that runs; it runs again afterwards."""
     client = lab.client()
+    data_dir = Path(client.info()["data_dir"])
     space = f"round-{number}"
     shutil.copytree(
         EXAMPLES / "csv_import", lab.root / space, ignore=shutil.ignore_patterns("turns.json", "__pycache__")
@@ -84,6 +96,7 @@ def crash_once(lab: Lab, number: int, chance: random.Random) -> Round:
     time.sleep(chance.uniform(0, 0.3))
     lab.kill()
     witness.join(10)
+    faults = audit_faults(data_dir)
 
     began = time.monotonic()
     client = lab.start()
@@ -103,6 +116,7 @@ def crash_once(lab: Lab, number: int, chance: random.Random) -> Round:
         state=state,
         code=str(turn["code"]),
         goes_on=wait_finished(client, session_id, str(follow_up["turn_id"]))["code"] == "answered",
+        audit_faults=faults + audit_faults(data_dir, client),
     )
 
 

@@ -6,6 +6,7 @@ Files may end before the log does: the program was ended in between, and what is
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ...audit import SWITCHED_OFF, SWITCHED_ON, Head, next_line
 from ..store import AuditState, EventRow, Mark
@@ -14,16 +15,16 @@ from .guards import Digests
 from .projection import Entry, entry_of
 
 
-@dataclass(frozen=True, kw_only=True)
-class DueLine:
-    """A line that must stand in the files. ``state``: what the store knows once it does."""
+class DueLine(NamedTuple):
+    """A line that must stand in the files; ``head`` and ``seq``, ``on``: what the store knows once it does."""
 
     raw: bytes
-    state: AuditState
+    head: Head
+    seq: int
+    on: bool = True
 
-    @property
-    def day(self) -> str:
-        return self.state.head.day
+    def state(self, before: AuditState) -> AuditState:
+        return replace(before, head=self.head, seq=self.seq, on=self.on)
 
 
 def due_lines(state: AuditState, marks: Sequence[Mark], events: Iterable[EventRow]) -> list[DueLine]:
@@ -32,28 +33,29 @@ def due_lines(state: AuditState, marks: Sequence[Mark], events: Iterable[EventRo
     entries = (entry_of(seq, microseconds, body.encode(), digests) for seq, microseconds, body in events)
     audited = iter([entry for entry in entries if entry is not None])
     waiting = list(marks)
+    head, last, on = state.head, state.seq, state.on
     found: list[DueLine] = []
     while True:
-        if waiting and waiting[0].n == state.head.n + 1:
-            due = _of_mark(state, waiting.pop(0))
+        if waiting and waiting[0].n == head.n + 1:
+            due = _of_mark(head, last, waiting.pop(0), on=on)
         else:
-            entry = next((one for one in audited if one.seq > state.seq), None) if state.on else None
+            entry = next((one for one in audited if one.seq > last), None) if on else None
             if entry is None:
                 return found
-            due = due_line(state, entry)
+            due = due_line(head, entry)
         found.append(due)
-        state = due.state
+        _, head, last, on = due
 
 
-def due_line(state: AuditState, entry: Entry) -> DueLine:
-    raw, head = next_line(state.head, at=entry.at, kind=entry.kind, fields=entry.fields)
-    return DueLine(raw=raw, state=replace(state, head=head, seq=entry.seq))
+def due_line(head: Head, entry: Entry) -> DueLine:
+    at, kind, seq, fields = entry
+    raw, after = next_line(head, at=at, kind=kind, fields=fields)
+    return DueLine(raw, after, seq)
 
 
-def _of_mark(state: AuditState, mark: Mark) -> DueLine:
-    raw, head = next_line(state.head, at=mark.at, kind=mark.kind, fields=json.loads(mark.fields))
-    on = {SWITCHED_OFF: False, SWITCHED_ON: True}.get(mark.kind, state.on)
-    return DueLine(raw=raw, state=replace(state, head=head, seq=max(state.seq, mark.seq), on=on))
+def _of_mark(head: Head, seq: int, mark: Mark, *, on: bool) -> DueLine:
+    raw, after = next_line(head, at=mark.at, kind=mark.kind, fields=json.loads(mark.fields))
+    return DueLine(raw, after, max(seq, mark.seq), {SWITCHED_OFF: False, SWITCHED_ON: True}.get(mark.kind, on))
 
 
 def mark_behind(head: Head, *, at: str, kind: str, seq: int, **fields: object) -> Mark:
@@ -72,10 +74,10 @@ class Comparison:
 
 def compare(due: Sequence[DueLine], found: Sequence[DayLine]) -> Comparison:
     for place, line in enumerate(found):
-        if place < len(due) and (line.day, line.raw) == (due[place].day, due[place].raw):
+        if place < len(due) and (line.day, line.raw) == (due[place].head.day, due[place].raw):
             continue
         is_last = place == len(found) - 1
-        if is_last and place < len(due) and line.day == due[place].day and due[place].raw.startswith(line.raw):
+        if is_last and place < len(due) and line.day == due[place].head.day and due[place].raw.startswith(line.raw):
             return Comparison(there=place, torn=len(line.raw))
         others = len(found) - place
         return Comparison(

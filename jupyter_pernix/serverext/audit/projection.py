@@ -5,10 +5,9 @@ The same event gives the same line whenever it is read, so lines that were lost 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -330,8 +329,7 @@ LEFT_OUT = frozenset(
 """What is said and shown, and how the model was asked: no decision, and nothing was done by it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Entry:
+class Entry(NamedTuple):
     """What a line of the audit says; ``seq`` of its event, 0 if it has none."""
 
     at: str

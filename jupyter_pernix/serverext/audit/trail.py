@@ -52,8 +52,8 @@ class Trail:
         self._files = DayFiles(folder)
         self._lock = threading.Lock()
         """Around all that follows, but ``_added``."""
-        self._tip: AuditState | None = None
-        """Behind the last line that was made."""
+        self._tip: DueLine | None = None
+        """The last line that was made."""
         self._kept: AuditState | None = None
         """Behind the last line that is in the files."""
         self._waiting: list[DueLine] = []
@@ -104,14 +104,14 @@ class Trail:
             if compared.torn:
                 self._files.cut(found.lines[-1].day, compared.torn)
         if there:
-            state, due = due[there - 1].state, due[there:]
+            state, due = due[there - 1].state(state), due[there:]
         if strange:
             due = self._broken(ledger, state, strange)
-        end = due[-1].state if due else state
+        end = due[-1].state(state) if due else state
         if end.on != self._on:
             due = self._switched(ledger, state, end)
         self._kept, self._waiting = state, due
-        self._tip = due[-1].state if due else state
+        self._tip = due[-1] if due else DueLine(b"", state.head, state.seq, state.on)
         self._write()
         ledger.save(self._durable() or state)
 
@@ -196,19 +196,19 @@ class Trail:
                 continue
             for entry in entries_of(payload, self._digests):
                 if entry.seq > self._tip.seq:
-                    due = due_line(self._tip, entry)
-                    self._waiting.append(due)
-                    self._tip = due.state
+                    self._tip = due_line(self._tip.head, entry)
+                    self._waiting.append(self._tip)
         self._write()
 
     def _write(self) -> None:
         if self._given_up:
             return
         try:
-            for day, lines in groupby(self._waiting[:], key=lambda due: due.day):
+            for day, lines in groupby(self._waiting[:], key=lambda due: due.head.day):
                 of_day = list(lines)
                 self._files.append(day, b"".join(one.raw for one in of_day))
-                self._kept = of_day[-1].state
+                assert self._kept is not None
+                self._kept = of_day[-1].state(self._kept)
                 del self._waiting[: len(of_day)]
         except OSError as exc:
             self._failed("cannot be written", exc)
