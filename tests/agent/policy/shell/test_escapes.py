@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from .conftest import World
-from .unsafe_lines import SECRET, unsafe_line
+from .unsafe_lines import SECRET, UNSAFE_LINES, unsafe_line
 
 HARMLESS = (
     "ls src",
@@ -35,25 +35,28 @@ def test_no_unsafe_line_is_let_through(pristine: World, seed: int):
 
 
 def test_the_unsafe_lines_really_have_their_effect(pristine: World, tmp_path: Path):
-    (pristine.home / "secret.txt").write_text(f"{SECRET}\n")
-    (pristine.home / "other" / "secret.txt").write_text(f"{SECRET}\n")
     source = random.Random(7)
-    idle: list[str] = []
-    for _ in range(120):
-        text = unsafe_line(source, HARMLESS)
-        if not has_effect(text, pristine, tmp_path):
-            idle.append(text)
-    assert len(idle) <= 6, idle
+    sample = [*UNSAFE_LINES, *(unsafe_line(source, HARMLESS) for _ in range(120))]
+    idle = [text for text in sample if not has_effect(text, pristine, tmp_path)]
+    assert len(idle) <= 0.05 * len(sample), idle
 
 
-def test_harmless_lines_that_the_unsafe_ones_are_mixed_with_are_let_through(pristine: World):
+def test_the_lines_they_are_mixed_with_are_let_through_and_have_no_effect(pristine: World, tmp_path: Path):
     assert [text for text in HARMLESS if pristine.judge(text).ruling != "auto"] == []
+    assert [text for text in HARMLESS if has_effect(text, pristine, tmp_path)] == []
+
+
+@pytest.mark.parametrize("text", UNSAFE_LINES)
+def test_line_that_goes_by_the_shell_itself_is_not_let_through(pristine: World, text: str):
+    assert pristine.judge(text).ruling != "auto"
 
 
 def has_effect(text: str, pristine: World, folder: Path) -> bool:
     """Whether bash, run in a copy of the world, changes the project, or prints what is kept outside of it."""
     home = folder / "home"
     shutil.copytree(pristine.home, home, symlinks=True)
+    for place in (home, home / "other"):
+        (place / "secret.txt").write_text(f"{SECRET}\n")
     before = state(home)
     done = subprocess.run(
         ["bash", "--noprofile", "--norc", "-c", text],

@@ -56,6 +56,67 @@ UNSAFE: tuple[tuple[str, ...], ...] = (
     ("nl", "inlink/../outlink/secret.txt"),
 )
 
+UNSAFE_LINES: tuple[str, ...] = (
+    "cat */secret.txt",
+    "cat ../s*",
+    "cat o?tlink/secret.txt",
+    "cat [n-p]utlink/sec*",
+    "cd .. && cat secret.txt",
+    "cd outlink; cat secret.txt",
+    "cd outlink/..; cat ../secret.txt",
+    "cd inlink && cat ../../secret.txt",
+    "cd src; cd -; cat ../secret.txt",
+    "cd ~; cat secret.txt",
+    "cd; cat secret.txt",
+    "CDPATH=.. cd other; cat secret.txt",
+    "for f in ../secret.txt; do cat $f; done",
+    'for f in secret.txt; do cat "../$f"; done',
+    'for f in *link; do cat "$f"/secret.txt; done',
+    "for c in cat; do $c ../secret.txt; done",
+    "for d in .. .; do cd $d; cat secret.txt; done",
+    "while cd ..; do cat secret.txt && break; done",
+    "if cd ..; then cat secret.txt; fi",
+    "false || cd ..; cat secret.txt",
+    "cat ~/secret.txt",
+    'cat "$HOME/secret.txt"',
+    "cat ${PWD%/*}/secret.txt",
+    "cat ~+/../secret.txt",
+    "cat {../secret.txt,list.txt}",
+    "cat < ../secret.txt",
+    "cat 0< outlink/secret.txt",
+    "sort -- ../secret.txt",
+    "ln -s .. up; cat up/secret.txt",
+    "cp -a outlink z && cat z/secret.txt",
+    f"ls > {MARK}",
+    f"> {MARK}",
+    f": >> {MARK}",
+    f"ls 1> src/../{MARK}",
+    f"ls >& {MARK}",
+    f"{{ ls; pwd; }} > {MARK}",
+    f"for f in a; do ls; done > {MARK}",
+    f"ls <> {MARK}",
+    f"x=touch; $x {MARK}",
+    f"$(printf touch) {MARK}",
+    f"echo touch {MARK} | sh",
+    f"PATH=$PWD:$PATH; printf 'touch {MARK}' > ls2; chmod +x ls2; ls2",
+    f"alias ls='touch {MARK}'; shopt -s expand_aliases; ls\nls",
+    f'set -- touch {MARK}; "$@"',
+    f"hash -p /bin/touch ls; ls {MARK}",
+    f"printf -v 'a[$(touch {MARK})]' x",
+    f"test -v 'a[$(touch {MARK})]'",
+    f"a[$(touch {MARK})]=1",
+    f"echo $((a[$(touch {MARK})]))",
+    f"x='a[$(touch {MARK})]'; echo $((x))",
+    f"mapfile -C 'touch {MARK} #' -c 1 < list.txt",
+    f"PS4='$(touch {MARK})'; set -x; ls",
+    f"a='$(touch {MARK})'; echo ${{a@P}}",
+    f"git -c core.fsmonitor='touch {MARK}; true' status",
+    f"GIT_EXTERNAL_DIFF='touch {MARK}' git diff HEAD~1",
+    f"GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.fsmonitor GIT_CONFIG_VALUE_0='touch {MARK}' git status",
+    f"BASH_ENV=x.sh bash -c ls; touch {MARK}",
+)
+"""Lines that do it by what the shell makes of folders, patterns, variables and its own commands."""
+
 Source = random.Random
 
 
@@ -226,6 +287,8 @@ def beside(text: str, source: Source, harmless: Sequence[str]) -> str:
 
 def unsafe_line(source: Source, harmless: Sequence[str]) -> str:
     """A line with the effect of one of ``UNSAFE`` (or its output redirected to ``MARK``). ``harmless``: lines that only read."""
+    if source.random() < 0.25:
+        return _around(source.choice(UNSAFE_LINES), source, harmless)
     words = source.choice(UNSAFE)
     for _ in range(source.choice((0, 0, 1, 1, 2))):
         words = prefixed(words, source)
@@ -233,6 +296,10 @@ def unsafe_line(source: Source, harmless: Sequence[str]) -> str:
         text = f"{source.choice(harmless)} {source.choice(('>', '>>', '>|', '&>', '2>', '1>'))}{source.choice(('', ' '))}{word(MARK, source)}"
     else:
         text = line(words, source)
+    return _around(text, source, harmless)
+
+
+def _around(text: str, source: Source, harmless: Sequence[str]) -> str:
     ways: tuple[Callable[[str], str], ...] = (
         lambda inner: around(inner, source),
         lambda inner: looped(inner, source),
