@@ -30,6 +30,7 @@ VOCABULARY = {
 }
 CLIENT = {"client", "client_wire", "headless"}
 PURE_OUTPUTS = {
+    "automagic",
     "outputs",
     "bundles",
     "overflow",

@@ -8,7 +8,7 @@ from .magics import bare_magic
 from .python import read_python
 from .transform import Unreadable, transform
 
-LONGEST = 30_000
+LONGEST = 24_000
 """Characters of a cell that are read; a longer one is judged as unreadable."""
 
 _DEEPEST = 5
