@@ -62,6 +62,14 @@ class SandboxProvisioner(LocalProvisioner):
         if said:  # before anything is made for it
             raise WallFailed(said)
         self._room = self._room or await anyio.to_thread.run_sync(_new_room)
+        try:
+            return await self._prepared(wall, **kwargs)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self.cleanup()
+            raise
+
+    async def _prepared(self, wall: Wall | None, **kwargs: Any) -> dict[str, Any]:
         environ = cast("dict[str, str]", kwargs.get("env") or dict(os.environ))
         kwargs["env"] = environment.cleaned(environ)
         folder = str(kwargs.get("cwd") or ".")

@@ -101,7 +101,8 @@ def walled(
         arguments += ["--symlink", target, place]
     for path in (*machine.shown, *(machine.shown_with_network if wall.network else ())):
         arguments += ["--ro-bind-try", str(path), str(path)]
-    arguments += ["--proc", "/proc", "--dev", "/dev"]
+    # Read-only: what is below /proc/sys belongs to all of the machine, and root may write it whatever its capabilities are.
+    arguments += ["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"]
     for path in machine.devices:
         arguments += ["--dev-bind-try", str(path), str(path)]
     arguments += ["--dir", "/run", "--symlink", "/tmp", "/var/tmp"]
