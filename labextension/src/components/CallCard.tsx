@@ -298,6 +298,11 @@ function Result(props: CallCardProps): React.JSX.Element | null {
     </div>
   );
   const shown =
-    call.execution !== null || call.files.length > 0 || call.cells.length > 0 || call.worker !== null;
+    call.execution !== null ||
+    call.files.length > 0 ||
+    call.cells.length > 0 ||
+    call.worker !== null ||
+    // Why it was refused stands above it, in words for the user.
+    call.verdict === 'refuse';
   return shown ? <Folded label="What the model read">{body}</Folded> : body;
 }

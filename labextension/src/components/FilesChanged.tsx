@@ -1,7 +1,7 @@
 import * as React from 'react';
 import type { ChangedFile, FileUndone, TurnView } from '../api/types.gen';
 import { DiffText } from './Diff';
-import { fileKind, filesOf, filesWords, UNDO, undoneWords } from './gatewords';
+import { changedSince, fileKind, filesOf, filesWords, UNDO, undoneWords } from './gatewords';
 import { plain, sentence } from './words';
 
 export interface FilesHandlers {
@@ -97,6 +97,7 @@ function File(props: {
           <span>{path}</span>
         )}
         {kind && <span className="jp-Pernix-chip">{kind}</span>}
+        {changedSince(file) && <span className="jp-Pernix-dim">{UNDO.since}</span>}
         {file.by_commands && <span className="jp-Pernix-dim">{UNDO.byCommands}</span>}
         {file.turns.length > 1 && (
           <span className="jp-Pernix-dim">in {file.turns.length} turns, all shown</span>
@@ -182,7 +183,7 @@ function Undos(props: {
         {open(whole ? files : mine).map(file => (
           <li key={file.path}>
             {plain(file.path)}
-            {file.before === null && ' (it did not exist)'}
+            {changedSince(file) ? ` (${UNDO.left})` : file.before === null && ` (${UNDO.gone})`}
           </li>
         ))}
       </ul>

@@ -206,6 +206,9 @@ export const UNDO = {
   beforeTurn: 'They become what they were before this turn, later changes of the agent included:',
   not: 'Not put back: what code changed in the kernel, and what was done outside of the folder, on the network or in databases.',
   byCommands: 'by a command or a cell',
+  since: 'changed by somebody else since',
+  left: 'changed by somebody else since, so it is left as it is',
+  gone: 'it did not exist',
   undone: 'put back'
 } as const;
 
@@ -226,6 +229,11 @@ export function undoneWords(done: readonly FileUndone[]): string {
   const refused = done.length - back;
   const said = back === 0 ? 'Nothing was put back' : `Put back: ${back === 1 ? '1 file' : `${back} files`}`;
   return refused === 0 ? `${said}.` : `${said}. Left as ${refused === 1 ? 'it is' : 'they are'}: ${refused}`;
+}
+
+/** Whether the file is no longer as the session left it. */
+export function changedSince(file: Pick<ChangedFile, 'after' | 'now' | 'undone'>): boolean {
+  return !file.undone && file.now !== file.after;
 }
 
 /** What a file was and is, where that is more than another text. */

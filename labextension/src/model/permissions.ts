@@ -65,7 +65,9 @@ export class PermissionsModel extends Observable {
       this._trouble = null;
       return true;
     } catch (error) {
-      this._trouble = asTrouble(error);
+      const trouble = asTrouble(error);
+      // The form has one field: which field of the request was wrong says nothing to its user.
+      this._trouble = { ...trouble, message: trouble.message.replace(/^\$\.\w+: /, '') };
       return false;
     } finally {
       this.emitChanged();
