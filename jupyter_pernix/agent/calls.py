@@ -33,7 +33,7 @@ from .guards import Guards, call_key
 from .journal import Journal
 from .model.parts import ModelCall
 from .open_calls import OpenCall, Outcome
-from .permission import Asked, Permission
+from .permission import Asked, Permission, Ruled
 from .policy.modes import verdict
 from .policy.plain import one_line
 from .policy.scope import Scope
@@ -78,6 +78,7 @@ class Calls:
         correct: Correct,
         desk: Shares,
         asked: Mapping[CallId, Asked],
+        deny: Sequence[str] = (),
     ) -> None:
         self._host = host
         self._turn_id = turn_id
@@ -103,6 +104,7 @@ class Calls:
             spending=spending,
             clock=clock,
             asked=asked,
+            deny=deny,
         )
 
     # ---- taking a reply ---------------------------------------------------------------------------------------------
@@ -222,31 +224,31 @@ class Calls:
         bound = await self._prepared(call.bound)
         if isinstance(bound, ToolResult):
             return bound
-        refused, decided = await self._permission.refused(call.requested, bound.intent, call.key)
-        if refused:
-            self._journal.defer(*decided)
-            return ToolResult(text=refused, failed=True)
-        return await self._run(call, bound, decided)
+        ruled = await self._permission.ruled(call.requested, bound.intent, call.key)
+        if ruled.refused:
+            self._journal.defer(*ruled.events)
+            return ToolResult(text=ruled.refused, failed=True)
+        return await self._run(call, bound, ruled)
 
     async def _prepared(self, bound: Bound) -> Bound | ToolResult:
         """What the call would do, looked at before it is decided; not for what the mode refuses anyway."""
-        if verdict(self._host.mode, bound.intent.action) == "refuse":
+        if verdict(self._host.mode, bound.intent.action) == "refuse" and bound.intent.action != "shell":
             return bound
         return await bound.prepared(PrepareContext(host=self._host, scope=self._scope, ledger=self._journal.ledger))
 
-    async def _run(self, call: OpenCall, bound: Bound, decided: Sequence[Event]) -> ToolResult:
-        """Carry the call out; what was ``decided`` about it is stored together with its start, before any effect."""
+    async def _run(self, call: OpenCall, bound: Bound, ruled: Ruled) -> ToolResult:
+        """Carry the call out; what was decided about it is stored together with its start, before any effect."""
         requested = call.requested
         call.started = self._clock.monotonic()
         await self._journal.add(
-            *decided,
+            *ruled.events,
             ToolCallStarted(session_id=self._host.session_id, turn_id=self._turn_id, call_id=requested.call_id),
         )
         context = ToolContext(
             host=self._host,
             turn_id=self._turn_id,
             call_id=requested.call_id,
-            scope=self._scope,
+            scope=self._scope.opening(ruled.opened, home=str(self._host.home)),
             ledger=self._journal.ledger,
             deadlines=self._deadlines,
             clock=self._clock,
@@ -255,7 +257,7 @@ class Calls:
             seconds_left=self._spending.left(call.started),
         )
         try:
-            async with self._keeping.around(requested.call_id, bound.intent.action, decided):
+            async with self._keeping.around(requested.call_id, bound.intent.action, ruled.events):
                 return await self._bounded(await bound.carry_out(context), context)
         except ToolError as exc:
             return ToolResult(text=str(exc), failed=True)
@@ -291,11 +293,11 @@ class Calls:
         """Carry out the delegating calls that come next, at most three at a time; their results are stored in their order."""
         batch = [call for call in self._head() if call.delegates]
         results: dict[int, ToolResult] = {}
-        may: dict[int, Sequence[Event]] = {}
+        may: dict[int, Ruled] = {}
         for place, call in enumerate(batch):
-            refused, may[place] = await self._may(call)
-            if refused:
-                results[place] = ToolResult(text=refused, failed=True)
+            may[place] = await self._may(call)
+            if may[place].refused:
+                results[place] = ToolResult(text=may[place].refused, failed=True)
         self._desk.waiting = len(batch) - len(results)
         limiter = anyio.CapacityLimiter(_SIDE_BY_SIDE)
 
@@ -314,16 +316,16 @@ class Calls:
         last = results[len(batch) - 1]
         self.guards.ended(batch[-1].key, last.text, failed=last.failed)
 
-    async def _may(self, call: OpenCall) -> tuple[str, Sequence[Event]]:
-        """Why a delegating call must not be carried out, "" if it may, and what was decided and is not stored yet."""
+    async def _may(self, call: OpenCall) -> Ruled:
+        """What was ruled about a delegating call."""
         assert call.bound is not None
         guarded = self.guards.sees(call.key, call.requested.tool, call.requested.arguments)
         if guarded:
-            return guarded, ()
-        refused, decided = await self._permission.refused(call.requested, call.bound.intent, call.key)
-        if refused:
-            self._journal.defer(*decided)
-        return refused, decided
+            return Ruled(refused=guarded)
+        ruled = await self._permission.ruled(call.requested, call.bound.intent, call.key)
+        if ruled.refused:
+            self._journal.defer(*ruled.events)
+        return ruled
 
     def _head(self) -> list[OpenCall]:
         """The open calls up to the first that does not delegate."""

@@ -26,6 +26,7 @@ from ..events import (
 from ..ids import CallId, ChangeId, ExecutionId, TurnId
 from ..records import CellChange, FileChange
 from .cellchange import file_change
+from .policy.judgement import RUN_CODE
 
 EXIT_LINE = "exit code {code}"
 _EXIT = re.compile(r"\Aexit code (-?\d+)\b")
@@ -119,7 +120,7 @@ class Ledger:
     cells: dict[ExecutionId, Cell] = field(default_factory=dict[ExecutionId, Cell])
     refusals: list[Refusal] = field(default_factory=list[Refusal])
     granted: set[str] = field(default_factory=set[str])
-    """Actions that the user has allowed for the whole session."""
+    """Rules that hold for the whole session."""
     changed_lines: int = 0
     """Lines added and removed, in the whole session."""
     last_change: dict[str, int] = field(default_factory=dict[str, int])
@@ -254,8 +255,11 @@ class Ledger:
     def _answered(self, seq: int, event: ApprovalResolved) -> None:
         if event.choice in ("reject_once", "reject_always"):
             self._refused(seq, event.turn_id, event.call_id, "user" if event.by != "host" else "host")
-        elif event.choice == "allow_session" and event.call_id in self._actions:
-            self.granted.add(self._actions[event.call_id])
+        elif event.choice in ("allow_session", "allow_always"):
+            self.granted.update(event.rules)
+            if not event.rules and self._actions.get(event.call_id) == "execute":
+                # as an earlier version stored it, which knew no rules
+                self.granted.add(RUN_CODE)
 
     def _executed(self, event: ExecutionFinished) -> None:
         cell = self.cells.get(event.execution_id)

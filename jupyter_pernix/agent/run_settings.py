@@ -9,7 +9,8 @@ from .model.parts import Model
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """``budget`` is the turn's, ``session_budget`` that of all turns of its session. ``scout``: plan a substantive turn first."""
+    """``budget`` is the turn's, ``session_budget`` that of all turns of its session. ``scout``: plan a substantive turn first.
+    ``deny``: rules of what is never done."""
 
     budget: Budget = field(default_factory=Budget)
     session_budget: Budget = NO_LIMITS
@@ -17,6 +18,7 @@ class RunSettings:
     retry: Retry = field(default_factory=Retry)
     compaction: Compaction = field(default_factory=Compaction)
     scout: bool = True
+    deny: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -30,6 +32,7 @@ class RunSettings:
             retry=settings.retry,
             compaction=settings.compaction,
             scout=settings.scout,
+            deny=tuple(settings.permissions.deny),
         )
 
 

@@ -99,6 +99,7 @@ class Turn:
             correct=lambda text: corrections_of(text, host=host, journal=journal, turn_id=turn_id),
             desk=desk,
             asked=asked_before(journal.log),
+            deny=settings.deny,
         )
         asides = Asides(
             session_id=host.session_id,

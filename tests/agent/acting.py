@@ -47,6 +47,7 @@ class Acting:
             mode=self.mode,
             answers=self.answers,
             can_ask=self.can_ask,
+            agrees=self.mode == "auto" and not self.answers and self.can_ask is None,
             executor=self.executor,
             workers=self.workers,
             instructions_folder=self.instructions_folder,

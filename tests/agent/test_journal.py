@@ -74,7 +74,7 @@ RICH = (
     Says(error=EndpointRefused("no")),
 )
 SPARE = (
-    Says(calls=(call("delegate", task="a"), call("delegate", task="b"), call("run_shell", command="echo a"))),
+    Says(calls=(call("delegate", task="a"), call("delegate", task="b"), call("run_shell", command="touch a"))),
     Says(text="Let me write it down."),
     Says(calls=(call("write_file", path="a.txt", content="a\n" * 300), call("finish", answer="Done."))),
 )

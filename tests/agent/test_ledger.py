@@ -24,7 +24,7 @@ async def test_files_commands_cells_and_refusals_are_in_the_ledger(tmp_path: Pat
                     call("run_shell", command="exit 3"),
                     call("run_shell", command="sleep 100", timeout_seconds=0.05),
                     call("run_code", code="d['x']"),
-                    call("write_file", path="../out", content=""),
+                    call("write_file", path="pernix-runs/out", content=""),
                 )
             ),
             answer(),
@@ -43,17 +43,17 @@ async def test_files_commands_cells_and_refusals_are_in_the_ledger(tmp_path: Pat
     assert list(ledger.cells.values()) == [
         Cell(execution_id=execution_id, code="d['x']", status="error", execution_count=4)
     ]
-    assert ledger.refusals == [Refusal(call_id=calls[5], rule="scope")]
+    assert ledger.refusals == [Refusal(call_id=calls[5], rule="protected:pernix-runs")]
     assert ledger.last_count == 4
 
 
 async def test_what_the_user_allowed_and_declined_is_in_the_ledger(tmp_path: Path) -> None:
     answers = [ApprovalAnswer(choice="allow_session"), ApprovalAnswer(choice="reject_once")]
     acting = Acting(root=tmp_path, mode="edit", answers=answers)
-    await acting.say([Says(calls=(call("run_code", code="1"), call("run_shell", command="true"))), answer()])
+    await acting.say([Says(calls=(call("run_code", code="1"), call("run_shell", command="touch z"))), answer()])
     ledger = Ledger.of(acting.host.log)
 
-    assert ledger.granted == {"execute"}
+    assert ledger.granted == {"tool:run_code"}
     assert ledger.refusals == [Refusal(call_id=acting.of(ToolCallRequested)[1].call_id, rule="user")]
 
 

@@ -1,6 +1,7 @@
 """What the modes, the scope and the user let a turn do; decided and stored before any effect."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from agent.acting import Acting, answer
@@ -10,7 +11,7 @@ from jupyter_pernix.agent.run_settings import OneModel
 from jupyter_pernix.agent.testing import MemoryHost, Says, ScriptedModel, call
 from jupyter_pernix.events import ApprovalRequested, PolicyDecided, ToolCallStarted
 from jupyter_pernix.ids import CallId
-from jupyter_pernix.records import ApprovalAnswer, ApprovalChoice, Mode
+from jupyter_pernix.records import ApprovalAnswer, Mode
 
 EVERYTHING = (
     call("read_file", path="a"),
@@ -47,7 +48,7 @@ async def test_in_edit_code_and_commands_are_asked_about_and_writes_are_not(tmp_
     assert acting.statuses == ["completed"] * 7
     assert [(event.question, event.detail, event.choices) for event in acting.of(ApprovalRequested)] == [
         ("Run this code in the session's kernel?", "1", ["allow_once", "allow_session", "reject_once"]),
-        ("Run this shell command?", "touch c", ["allow_once", "allow_session", "reject_once"]),
+        ("Run this shell command?", "touch c", ["allow_once", "allow_session", "allow_always", "reject_once"]),
     ]
 
 
@@ -64,7 +65,7 @@ async def test_what_would_be_asked_is_refused_when_nobody_is_there(tmp_path: Pat
     await acting.say([Says(calls=(call("run_code", code="1"),)), answer()])
 
     assert acting.executor.codes == []
-    assert acting.results[0].startswith("Not done: this needs the user's approval and nobody is there to give it.")
+    assert acting.results[0].startswith("Not done: this needs the user's approval and nobody is there to give it")
     assert [(event.verdict, event.rule) for event in acting.of(PolicyDecided)] == [("refuse", "nobody_to_ask")]
 
 
@@ -96,13 +97,13 @@ async def test_a_rejection_with_text_is_told_to_the_model_and_the_turn_goes_on(t
 async def test_a_yes_for_the_session_is_not_asked_again_nor_does_it_cover_other_actions(tmp_path: Path) -> None:
     answers = [ApprovalAnswer(choice="allow_session"), ApprovalAnswer(choice="reject_once")]
     acting = Acting(root=tmp_path, mode="edit", answers=answers)
-    codes = (call("run_code", code="1"), call("run_code", code="2"), call("run_shell", command="true"))
+    codes = (call("run_code", code="1"), call("run_code", code="2"), call("run_shell", command="touch z"))
     await acting.say([Says(calls=codes), answer()])
 
     assert acting.statuses == ["completed", "completed", "failed"]
     assert [event.rule for event in acting.of(PolicyDecided)] == [
         "mode:edit:execute",
-        "session:execute",
+        "session:tool:run_code",
         "mode:edit:shell",
     ]
 
@@ -131,8 +132,8 @@ async def test_a_yes_for_the_session_does_not_outrank_a_mode_that_refuses(tmp_pa
 class SwitchingHost(MemoryHost):
     """While it asks, somebody changes the mode."""
 
-    async def ask(self, *, call_id: str, question: str, detail: str, choices: list[ApprovalChoice]) -> ApprovalAnswer:
-        given = await super().ask(call_id=call_id, question=question, detail=detail, choices=choices)
+    async def ask(self, **asked: Any) -> ApprovalAnswer:
+        given = await super().ask(**asked)
         self.mode: Mode = "plan"
         return given
 
@@ -155,9 +156,10 @@ async def test_a_yes_counts_for_what_was_asked_under_the_mode_that_holds_when_it
     "path",
     ["../out.txt", "/etc/passwd", "a/../../out.txt", "~/x", "link/out.txt", ".git/hooks/pre-commit", "sub/.GIT/config"],
 )
-async def test_writes_outside_and_in_protected_folders_are_refused_in_auto(
-    acting: Acting, tmp_path: Path, path: str
+async def test_writes_outside_and_to_what_runs_later_are_not_done_in_auto_without_a_person(
+    tmp_path: Path, path: str
 ) -> None:
+    acting = Acting(root=tmp_path, can_ask=False)
     (acting.space / "link").symlink_to(tmp_path)
     (acting.space / "sub").mkdir()
     await acting.say([Says(calls=(call("write_file", path=path, content="x"),)), answer()])

@@ -263,7 +263,7 @@ async def test_a_pause_that_outlasts_the_program_goes_on_before_the_next_step(ac
 
 async def with_unknown(acting: Acting) -> list[Stored]:
     """A log in which a command was cut off by the end of the program, and nobody knows what it did."""
-    await acting.say([Says(calls=(call("run_shell", command="./deploy"),)), answer()])
+    await acting.say([Says(calls=(call("run_shell", command="touch deployed"),)), answer()])
     return [
         Stored(
             seq=stored.seq,
@@ -291,7 +291,7 @@ async def test_a_call_that_may_have_been_done_is_asked_about_in_every_mode(
     log = await with_unknown(acting)
     host = MemoryHost(space=acting.space, side=tmp_path / "side", mode="auto", answers=[given], log=log)
     turn_id = host.submit("Deploy it")
-    model = ScriptedModel([Says(calls=(call("run_shell", command="./deploy"),)), answer()])
+    model = ScriptedModel([Says(calls=(call("run_shell", command="touch deployed"),)), answer()])
     await Run(host, turn_id, list(host.log), OneModel(model)).carry()
 
     asked = of(host, ApprovalRequested)[0]
@@ -307,7 +307,7 @@ async def test_a_call_that_may_have_been_done_is_not_repeated_when_nobody_can_be
     log = await with_unknown(acting)
     host = MemoryHost(space=acting.space, side=tmp_path / "side", mode="auto", can_ask=False, log=log)
     turn_id = host.submit("Deploy it")
-    model = ScriptedModel([Says(calls=(call("run_shell", command="./deploy"),)), answer()])
+    model = ScriptedModel([Says(calls=(call("run_shell", command="touch deployed"),)), answer()])
     await Run(host, turn_id, list(host.log), OneModel(model)).carry()
 
     results = [event.result for event in host.events if isinstance(event, ToolCallFinished)]

@@ -54,6 +54,7 @@ class Stage:
             mode=self.mode,
             answers=self.answers,
             can_ask=self.can_ask,
+            agrees=self.mode == "auto" and not self.answers and self.can_ask is None,
             executor=self.executor,
         )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from faults.registry import fault
@@ -9,7 +10,7 @@ from faults.stage import Stage, calls, does, says
 
 from jupyter_pernix.agent.testing import MemoryHost
 from jupyter_pernix.events import ApprovalRequested, PolicyDecided
-from jupyter_pernix.records import ApprovalAnswer, ApprovalChoice
+from jupyter_pernix.records import ApprovalAnswer
 
 YES = ApprovalAnswer(choice="allow_once")
 
@@ -19,8 +20,8 @@ class Meddling(MemoryHost):
 
     meddle: Callable[[], object] | None = None
 
-    async def ask(self, *, call_id: str, question: str, detail: str, choices: list[ApprovalChoice]) -> ApprovalAnswer:
-        answer = await super().ask(call_id=call_id, question=question, detail=detail, choices=choices)
+    async def ask(self, **asked: Any) -> ApprovalAnswer:
+        answer = await super().ask(**asked)
         if self.meddle is not None:
             self.meddle()
             self.meddle = None
@@ -89,7 +90,7 @@ async def test_with_nobody_there_a_question_is_a_no_that_is_reported(stage_of: C
     finished = await stage.say("Remove the folder build")
 
     assert (finished.code, (stage.space / "x").exists()) == ("answered", False)
-    assert stage.results[0].startswith("Not done: this needs the user's approval and nobody is there to give it.")
+    assert stage.results[0].startswith("Not done: this needs the user's approval and nobody is there to give it")
     assert stage.reply.corrections == [
         "Nothing was changed in this turn: “Run: touch x” needs an approval, and nobody was there to give it."
     ]

@@ -1,58 +1,46 @@
-"""The one authority: every tool call is decided here, before any effect, by mode, scope and what the user has allowed.
+"""The one authority: every tool call is decided here, before any effect.
 
-Order: the scope refuses first, then the mode; a permission that the user gave turns a question into a yes, and nothing else.
+Order: what a deny rule forbids or nobody may touch is refused; then the mode refuses; then what is asked each time is asked, whatever is
+allowed; then a rule that the user has given, for the session or for good, turns a question into a yes, and nothing else does.
 """
 
-import hashlib
 from collections.abc import Iterable
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from ...errors import ToolError
-from ...records import ApprovalChoice, Mode, Verdict
-from ..commands import scripts, scripts_of_code
+from ...records import ApprovalChoice, Mode, Ruling, Verdict
+from .intent import Intent, Targets
+from .judgement import EFFECTS_IN_WORDS, RUN_CODE, Judgement
+from .judging import Judge, Judged, Unjudgeable, bounded
 from .modes import refusal, verdict
-from .opening import read_bytes
-from .plain import visible
-from .scope import OutOfScope, Scope
+from .plain import one_line, visible
+from .rules import RuleSet, offer
 
-CHOICES: tuple[ApprovalChoice, ...] = ("allow_once", "allow_session", "reject_once")
+__all__ = ["Decision", "Gate", "Intent", "Question", "Targets", "decide", "question"]
 
+ONCE: tuple[ApprovalChoice, ...] = ("allow_once", "reject_once")
+FOR_SESSION: tuple[ApprovalChoice, ...] = ("allow_once", "allow_session", "reject_once")
+FOR_GOOD: tuple[ApprovalChoice, ...] = ("allow_once", "allow_session", "allow_always", "reject_once")
+
+NOBODY = "Not done: this needs the user's approval and nobody is there to give it{why}. Go on without it, or finish and say so."
+NO_RULES = RuleSet()
 _LONGEST_DETAIL = 20_000
-_LARGEST_SCRIPT = 5_000_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Targets:
-    """What a call would touch, as the model wrote it. ``cells``: cells of notebooks, each with what it is now: a yes is for that.
-    ``shown``: what a person is shown of it instead."""
-
-    reads: tuple[str, ...] = ()
-    writes: tuple[str, ...] = ()
-    command: str = ""
-    code: str = ""
-    cells: tuple[str, ...] = ()
-    shown: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Intent:
-    """One call as the broker sees it. ``title`` is a line for a person. ``question`` "": what is usual for the action."""
-
-    action: str
-    title: str
-    targets: Targets = field(default_factory=Targets)
-    question: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """``rule`` names what decided; ``targets`` are canonical; ``sentence`` is for the model when it is refused, else ""."""
+    """``rule`` names what decided; ``targets`` are canonical; ``sentence`` is for the model when it is refused, else "". ``why``: for a
+    person. ``offers``: rules that would have allowed an ``ask``, and may be remembered. ``opened``: paths outside of the space that the
+    call may use."""
 
     verdict: Verdict
     rule: str
     targets: tuple[str, ...] = ()
     sentence: str = ""
+    ruling: Ruling = "auto"
+    why: str = ""
+    effects: tuple[str, ...] = ()
+    offers: tuple[str, ...] = ()
+    opened: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,85 +49,142 @@ class Question:
 
     question: str
     detail: str
-    choices: tuple[ApprovalChoice, ...] = CHOICES
+    choices: tuple[ApprovalChoice, ...] = ONCE
+    why: str = ""
+    rules: tuple[str, ...] = ()
+    effects: tuple[str, ...] = ()
 
 
-def decide(
-    intent: Intent, *, mode: Mode, scope: Scope, granted: AbstractSet[str] = frozenset(), can_ask: bool = True
-) -> Decision:
-    """What may happen with ``intent`` now. ``granted``: actions that the user has allowed for the whole session."""
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """What is allowed now. ``granted``: rules that hold for this session. ``sandboxed``: what the call starts is behind the wall;
+    ``network``: which lets the network through."""
+
+    mode: Mode
+    judge: Judge
+    rules: RuleSet = NO_RULES
+    granted: frozenset[str] = frozenset()
+    can_ask: bool = True
+    sandboxed: bool = False
+    network: bool = False
+
+
+def decide(intent: Intent, gate: Gate) -> Decision:
+    """What may happen with ``intent`` now."""
+    if verdict(gate.mode, intent.action) == "refuse" and intent.action != "shell":
+        return Decision(
+            verdict="refuse",
+            rule=f"mode:{gate.mode}:{intent.action}",
+            sentence=refusal(gate.mode, intent.action),
+            ruling="denied",
+        )
     try:
-        targets = _canonical(intent, scope)
-    except _Protected as exc:
-        return Decision(verdict="refuse", rule=f"protected:{exc.folder}", sentence=str(exc))
-    except OutOfScope as exc:
-        return Decision(verdict="refuse", rule="scope", sentence=str(exc))
-    by_mode = verdict(mode, intent.action)
-    rule = f"mode:{mode}:{intent.action}"
+        judged = gate.judge.judge(intent)
+    except Unjudgeable as exc:
+        return Decision(verdict="refuse", rule=exc.rule, sentence=str(exc), ruling="denied", why=str(exc))
+    return _of(intent, judged, gate)
+
+
+def _of(intent: Intent, judged: Judged, gate: Gate) -> Decision:
+    found = judged.judgement
+
+    def made(verdict: Verdict, rule: str, sentence: str = "", offers: tuple[str, ...] = ()) -> Decision:
+        return Decision(
+            verdict=verdict,
+            rule=rule,
+            targets=judged.targets,
+            sentence=sentence,
+            ruling=found.ruling,
+            why=visible(found.why),
+            effects=tuple(EFFECTS_IN_WORDS[effect] for effect in found.effects),
+            offers=offers,
+            opened=judged.opened,
+        )
+
+    if found.ruling == "denied":
+        return made("refuse", "denied", f"Not done: {found.why}. No approval can change that.")
+    only_reads = intent.action == "shell" and found.ruling == "auto"
+    action = "read" if only_reads else intent.action
+    by_mode = verdict(gate.mode, action)
+    rule = f"mode:{gate.mode}:{action}"
     if by_mode == "refuse":
-        return Decision(verdict="refuse", rule=rule, targets=targets, sentence=refusal(mode, intent.action))
-    if by_mode == "ask" and intent.action in granted:
-        return Decision(verdict="allow", rule=f"session:{intent.action}", targets=targets)
-    if by_mode == "ask" and not can_ask:
-        sentence = "Not done: this needs the user's approval and nobody is there to give it. Go on without it, or finish and say so."
-        return Decision(verdict="refuse", rule="nobody_to_ask", targets=targets, sentence=sentence)
-    return Decision(verdict=by_mode, rule=rule, targets=targets)
+        return made("refuse", rule, refusal(gate.mode, action))
+    if gate.rules.broken and action != "none":
+        rule, by_mode = "rules_unreadable", "ask"
+        found_rule = ""
+    elif not _asks(intent, found, by_mode, gate):
+        return made("allow", rule)
+    else:
+        found_rule = _allowing(found, gate)
+    if found_rule:
+        return made("allow", found_rule)
+    if found.ruling == "ask_always":
+        rule = "asked_each_time"
+    if not gate.can_ask:
+        return made("refuse", "nobody_to_ask", NOBODY.format(why=f" ({one_line(found.why, 200)})" if found.why else ""))
+    return made("ask", rule, offers=() if gate.rules.broken else _offers(intent, judged, gate))
 
 
-def question(intent: Intent) -> Question:
+def _asks(intent: Intent, found: Judgement, by_mode: Verdict, gate: Gate) -> bool:
+    """Whether it is a question at all, before any rule is looked at."""
+    if found.ruling == "auto":
+        return by_mode != "allow" and intent.action != "shell"
+    if by_mode == "allow" and gate.sandboxed and bounded(found, network=gate.network):
+        return False
+    plain = not found.grave and (found.ruling == "ask" or gate.mode == "auto")
+    return not (by_mode == "allow" and plain)
+
+
+def _allowing(found: Judgement, gate: Gate) -> str:
+    """The rule that allows what was found, as it is told; "" if none does."""
+    home = gate.judge.home
+    if gate.rules.covers(found, home=home):
+        return f"saved:{' + '.join(found.rules)}"
+    if gate.rules.covers(found, session=gate.granted, home=home):
+        return f"session:{' + '.join(found.rules)}"
+    return ""
+
+
+def _offers(intent: Intent, judged: Judged, gate: Gate) -> tuple[str, ...]:
+    def again() -> Judgement:
+        return gate.judge.judge(intent).judgement
+
+    return offer(judged.judgement, again, home=gate.judge.home)
+
+
+def question(intent: Intent, decision: Decision | None = None) -> Question:
     """The question about ``intent``. What is longer than a person could read is cut, and says so."""
     targets = intent.targets
-    detail = targets.shown or targets.command or targets.code or "\n".join(targets.writes)
+    detail = targets.shown or targets.command or targets.code or "\n".join((*targets.writes, *targets.deletes))
+    if decision is not None and decision.opened:
+        detail = "\n".join(filter(None, (detail if targets.shown else "", *decision.opened)))
     if len(detail) > _LONGEST_DETAIL:
         rest = len(detail) - _LONGEST_DETAIL
         detail = detail[:_LONGEST_DETAIL] + f"\n[… {rest:,} more characters are not shown]"
     asked = visible(intent.question) or _ASKS.get(intent.action, f"Allow this: {visible(intent.title)}?")
-    return Question(question=asked, detail=visible(detail))
+    if decision is None:
+        return Question(question=asked, detail=visible(detail))
+    return Question(
+        question=asked,
+        detail=visible(detail),
+        choices=_choices(decision.offers),
+        why=decision.why,
+        rules=decision.offers,
+        effects=decision.effects,
+    )
+
+
+def _choices(offers: Iterable[str]) -> tuple[ApprovalChoice, ...]:
+    rules = tuple(offers)
+    if not rules:
+        return ONCE
+    return FOR_SESSION if RUN_CODE in rules else FOR_GOOD
 
 
 _ASKS = {
     "execute": "Run this code in the session's kernel?",
     "shell": "Run this shell command?",
+    "read": "Read this?",
     "write": "Change these files?",
+    "delete": "Delete these files?",
 }
-
-
-class _Protected(Exception):
-    def __init__(self, name: str, folder: str) -> None:
-        self.folder = folder
-        super().__init__(f"Not done: {name!r} is in {folder!r}, which is not yours to change.")
-
-
-def _canonical(intent: Intent, scope: Scope) -> tuple[str, ...]:
-    """The real paths of an intent, then its command line.
-
-    :raises OutOfScope: if one is outside
-    :raises _Protected: if one that would be written is protected
-    """
-    targets = intent.targets
-    found = [str(scope.locate(given).path) for given in targets.reads]
-    for given in targets.writes:
-        located = scope.locate(given)
-        if located.protected is not None:
-            raise _Protected(located.name, located.protected)
-        found.append(str(located.path))
-    if targets.command:
-        found.append(targets.command)
-    if intent.action == "execute":
-        found.append("kernel")
-    found += targets.cells
-    found += _scripts((*scripts(targets.command), *scripts_of_code(targets.code)), scope)
-    return tuple(found)
-
-
-def _scripts(names: Iterable[str], scope: Scope) -> list[str]:
-    """The space's own files that would be run, each with the digest of its content: a yes is for what they are now."""
-    found: list[str] = []
-    for name in names:
-        try:
-            located = scope.locate(name)
-            content = read_bytes(located, limit=_LARGEST_SCRIPT)
-        except ToolError:
-            continue
-        found.append(f"{located.path} sha256:{hashlib.sha256(content).hexdigest()}")
-    return found

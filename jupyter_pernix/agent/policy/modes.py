@@ -1,7 +1,9 @@
 """What each mode lets happen: one complete table of (mode, action) → verdict. Nothing else decides by mode.
 
-``read`` looks at files of the space, ``write`` changes them, ``execute`` runs code in the kernel, ``shell`` runs a command line,
-``none`` has no effect on the world. An action that is not in the table is refused.
+``read`` looks at files, ``write`` changes them, ``delete`` takes them away, ``execute`` runs code in the kernel, ``shell`` runs a command
+line, ``network`` speaks with another machine, ``memory`` keeps something for later sessions, ``configure`` changes what the agent or
+Jupyter does, ``delegate`` hands work to another session in the same mode, ``none`` has no effect on the world. An action that is not in
+the table is refused.
 """
 
 from collections.abc import Mapping
@@ -9,15 +11,50 @@ from typing import Literal, get_args
 
 from ...records import Mode, Verdict
 
-Action = Literal["read", "write", "execute", "shell", "none"]
+Action = Literal["read", "write", "delete", "execute", "shell", "network", "memory", "configure", "delegate", "none"]
 
 ACTIONS: tuple[Action, ...] = get_args(Action)
 
+_LOOKING: dict[Action, Verdict] = {
+    "read": "allow",
+    "write": "refuse",
+    "delete": "refuse",
+    "execute": "refuse",
+    "shell": "refuse",
+    "network": "refuse",
+    "memory": "refuse",
+    "configure": "refuse",
+    "delegate": "allow",
+    "none": "allow",
+}
+
 VERDICTS: dict[Mode, dict[Action, Verdict]] = {
-    "ask": {"read": "allow", "write": "refuse", "execute": "refuse", "shell": "refuse", "none": "allow"},
-    "plan": {"read": "allow", "write": "refuse", "execute": "refuse", "shell": "refuse", "none": "allow"},
-    "edit": {"read": "allow", "write": "allow", "execute": "ask", "shell": "ask", "none": "allow"},
-    "auto": {"read": "allow", "write": "allow", "execute": "allow", "shell": "allow", "none": "allow"},
+    "ask": _LOOKING,
+    "plan": _LOOKING,
+    "edit": {
+        "read": "allow",
+        "write": "allow",
+        "delete": "ask",
+        "execute": "ask",
+        "shell": "ask",
+        "network": "ask",
+        "memory": "allow",
+        "configure": "ask",
+        "delegate": "allow",
+        "none": "allow",
+    },
+    "auto": {
+        "read": "allow",
+        "write": "allow",
+        "delete": "allow",
+        "execute": "allow",
+        "shell": "allow",
+        "network": "ask",
+        "memory": "allow",
+        "configure": "ask",
+        "delegate": "allow",
+        "none": "allow",
+    },
 }
 
 _BY_NAME: Mapping[str, Mapping[str, Verdict]] = {mode: {**verdicts} for mode, verdicts in VERDICTS.items()}
@@ -25,8 +62,13 @@ _BY_NAME: Mapping[str, Mapping[str, Verdict]] = {mode: {**verdicts} for mode, ve
 _DOES: Mapping[str, str] = {
     "read": "reads files",
     "write": "changes files",
+    "delete": "deletes files",
     "execute": "runs code",
-    "shell": "runs a shell command",
+    "shell": "runs a shell command that does more than read the space",
+    "network": "uses the network",
+    "memory": "changes what is remembered",
+    "configure": "changes settings",
+    "delegate": "hands work on",
     "none": "does nothing",
 }
 

@@ -182,6 +182,13 @@ SYSTEM_TREES = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/Library", "
 HARMLESS_DEVICES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/full"})
 
 
+SECRET_PATTERNS = (
+    rf"/(?:{'|'.join(re.escape(name) for name in sorted(SECRET_FOLDERS))})/",
+    rf"/(?!{_TEMPLATE.pattern[1:-1]}$)(?:{_SECRET_NAME.pattern[1:-1]})$",
+)
+"""Regular expressions, without case, for whole paths: as ``is_secret_name`` sees them."""
+
+
 def runs_later(parts: tuple[str, ...]) -> str:
     """Why the file at ``parts`` (below the space, or of an absolute path) makes something run later; "" if it does not."""
     low = tuple(part.casefold() for part in parts)

@@ -84,9 +84,9 @@ EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 class MemoryHost:
     """A session in memory. Event number n is recorded n seconds after ``EPOCH``.
 
-    ``answers`` are given to the questions in turn; a question beyond them waits until it is cancelled. ``can_ask`` is true if
-    there are answers, or as given. ``workers`` are the ends of the workers in the order in which they are started; one beyond them
-    waits until it is cancelled. ``delegated`` keeps what they were given. ``log``: the session goes on from there, in the state that
+    ``answers`` are given to the questions in turn; a question beyond them waits until it is cancelled. ``agrees``: in mode
+    auto it is allowed once instead. ``can_ask`` is true if there are answers, if it agrees, or as given. ``workers`` are the ends of the
+    workers in the order in which they are started; one beyond them waits until it is cancelled. ``delegated`` keeps what they were given. ``log``: the session goes on from there, in the state that
     it tells; a question that stands open in it is not stored again when it is asked.
     """
 
@@ -98,6 +98,7 @@ class MemoryHost:
         mode: Mode = "auto",
         answers: Sequence[ApprovalAnswer] = (),
         can_ask: bool | None = None,
+        agrees: bool = False,
         executor: FakeExecutor | None = None,
         log: Sequence[Stored] = (),
         workers: Sequence["Works"] = (),
@@ -136,7 +137,8 @@ class MemoryHost:
         """The kernel has been started."""
         self._side = side
         self._answers = list(answers)
-        self.can_ask = bool(answers) if can_ask is None else can_ask
+        self._agrees = agrees
+        self.can_ask = bool(answers) or agrees if can_ask is None else can_ask
         self.session_id = log[0].event.session_id if log else new_session_id()
         self.state = SessionFold.of(self.session_id, log).view.state
         if not log:
@@ -308,6 +310,8 @@ class MemoryHost:
     async def _answer(self) -> ApprovalAnswer:
         if self._answers:
             return self._answers.pop(0)
+        if self._agrees and self.mode == "auto":
+            return ApprovalAnswer(choice="allow_once")
         self.asking.set()
         await anyio.sleep_forever()
         raise AssertionError("nobody wakes it")

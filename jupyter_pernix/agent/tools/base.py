@@ -158,7 +158,9 @@ class Tool(Generic[A]):
             args = msgspec.convert(given, self.arguments, strict=False)
         except msgspec.ValidationError as exc:
             raise ToolRetry(f"Not done: the arguments of {self.name} are wrong: {exc}. {_takes(self.spec)}") from exc
-        intent = Intent(action=self.action, title=one_line(self.title(args), 120), targets=self.targets(args))
+        intent = Intent(
+            action=self.action, title=one_line(self.title(args), 120), targets=self.targets(args), tool=self.name
+        )
         key = call_key(self.name, msgspec.to_builtins(args))
         prepare = self.prepare
         return Bound(

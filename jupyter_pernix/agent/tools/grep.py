@@ -1,8 +1,9 @@
 """Search the lines of files for a pattern. Runs as a process of its own (``python -I -S grep.py``), standard library only: a pattern
 can keep Python's matcher busy for ever, and only a process can be ended then.
 
-Reads one JSON object from its arguments: root, path, pattern, ignored, hits, line; writes JSON lines: ``[path, number, text]`` and
-last ``{"files": …, "more": …, "large": …}``, where ``large`` counts the files that were left out for their size.
+Reads one JSON object from its arguments: root ("": paths are whole), path, pattern, ignored, secret (patterns of paths that are not
+read), hits, line; writes JSON lines: ``[path, number, text]`` and last ``{"files": …, "more": …, "large": …, "secret": …}``: how many
+were searched, whether more lines match, how many were left out for their size and for their names.
 """
 
 import json
@@ -11,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 LARGEST = 5_000_000
 
@@ -47,8 +49,12 @@ def search(asked: dict[str, object], write: "Write") -> None:
     pattern = re.compile(str(asked["pattern"]))
     root, limit, longest = str(asked["root"]), int(str(asked["hits"])), int(str(asked["line"]))
     ignored = set(json.loads(str(asked["ignored"])))
-    files = hits = large = 0
+    hide = [re.compile(one, re.IGNORECASE) for one in cast("list[str]", asked["secret"])]
+    files = hits = large = secret = 0
     for path in files_below(Path(str(asked["path"])), ignored):
+        if any(one.search(str(path)) for one in hide):
+            secret += 1
+            continue
         if is_large(path):
             large += 1
             continue
@@ -60,10 +66,10 @@ def search(asked: dict[str, object], write: "Write") -> None:
             if pattern.search(line):
                 hits += 1
                 if hits > limit:
-                    write({"files": files, "more": True, "large": large})
+                    write({"files": files, "more": True, "large": large, "secret": secret})
                     return
-                write([os.path.relpath(path, root), number, line[:longest]])
-    write({"files": files, "more": False, "large": large})
+                write([os.path.relpath(path, root) if root else str(path), number, line[:longest]])
+    write({"files": files, "more": False, "large": large, "secret": secret})
 
 
 class Write:

@@ -18,7 +18,7 @@ from ...records import JSON, CellSnapshot, ExecutionResult
 from ..excerpt import excerpt
 from ..policy.broker import Targets
 from .base import RESULT_LIMIT, Arguments, PrepareContext, Prepared, Tool, ToolContext, ToolResult
-from .celltext import known_from, whole_cell
+from .celltext import known_from, place_of, whole_cell
 from .execution import Execution, execute
 from .notebook_read import NotebookPath, cell_of, state_of
 from .outputtext import headline, output_text
@@ -48,17 +48,18 @@ async def _prepare(context: PrepareContext, args: RunCells) -> Prepared | ToolRe
     unknown = [cell for cell in cells if context.ledger.seen.get(f"{state.name}#{cell.cell_id}") != digest_of(cell)]
     if unknown:
         return _unknown(state, unknown)
-    shown = "\n".join(f"# {state.name}, cell {cell.cell_id}\n{cell.source}" for cell in cells)
+    shown = "\n".join(f"# {place_of(state, cell.cell_id)}\n{cell.source}" for cell in cells)
     return Prepared(
         targets=Targets(
             reads=(state.name,),
             code="\n".join(cell.source for cell in cells),
+            codes=tuple(cell.source for cell in cells),
             cells=tuple(f"{state.name}#{cell.cell_id} {digest_of(cell)}" for cell in cells),
             shown=shown,
         ),
-        question="Run this cell of the notebook?"
+        question=f"Run {place_of(state, cells[0].cell_id)}?"
         if len(cells) == 1
-        else f"Run these {len(cells)} cells of the notebook?",
+        else f"Run these {len(cells)} cells of {state.name}?",
         carry_out=lambda context: _run(context, state, cells),
     )
 
@@ -222,7 +223,9 @@ TOOL = Tool(
     kind="execute",
     action="execute",
     arguments=RunCells,
-    title=lambda args: f"Run {'cell' if len(args.cell_ids) == 1 else 'cells'} {', '.join(args.cell_ids)}",
+    title=lambda args: (
+        f"Run {'a cell' if len(args.cell_ids) == 1 else f'{len(args.cell_ids)} cells'}{' of ' + args.path if args.path else ''}"
+    ),
     targets=lambda args: Targets(reads=(args.path,) if args.path else ()),
     prepare=_prepare,
     carry_out=_carry_out,

@@ -14,6 +14,7 @@ from msgspec import Meta
 
 from ...errors import ToolFailed, ToolRetry
 from ..policy.broker import Targets
+from ..policy.places import SECRET_PATTERNS, is_secret_name
 from ..policy.scope import Located
 from .base import Arguments, Tool, ToolContext, ToolResult
 from .environment import cleaned
@@ -68,7 +69,7 @@ def _walk(located: Located, pattern: str) -> Iterator[str]:
         links = [name for name in folders if FilePath(folder, name).is_symlink()]
         for name in sorted([*names, *links]):
             path = FilePath(folder, name)
-            shown = path.relative_to(located.root).as_posix()
+            shown = str(path) if located.outside else path.relative_to(located.root).as_posix()
             matches = not pattern or fnmatch(name, pattern) or fnmatch(shown, pattern)
             yield _line(path, shown) if matches else ""
 
@@ -94,10 +95,11 @@ async def _search(context: ToolContext, args: SearchFiles) -> ToolResult:
     if not exists:
         raise ToolRetry(f"There is no file or folder {located.name!r}.")
     asked = {
-        "root": str(located.root),
+        "root": "" if located.outside else str(located.root),
         "path": str(located.path),
         "pattern": args.pattern,
         "ignored": json.dumps(sorted(IGNORED)),
+        "secret": [] if is_secret_name(located.parts) else list(SECRET_PATTERNS),
         "hits": _MOST_HITS,
         "line": _LONGEST_LINE,
     }
@@ -121,7 +123,7 @@ async def _search(context: ToolContext, args: SearchFiles) -> ToolResult:
 
 def _hits(text: str, pattern: str, where: str, *, late: bool, deadline: float) -> str:
     lines: list[str] = []
-    files, more, large = 0, False, 0
+    files, more, large, secret = 0, False, 0, 0
     for line in text.splitlines():
         try:
             value: Any = json.loads(line)
@@ -131,17 +133,17 @@ def _hits(text: str, pattern: str, where: str, *, late: bool, deadline: float) -
             path, number, found = cast(list[object], value)
             lines.append(f"{path}:{number}: {found}")
         else:
-            files, more, large = value["files"], value["more"], value["large"]
+            files, more, large, secret = value["files"], value["more"], value["large"], value["secret"]
     if late:
         lines.append(f"[the search was ended after {deadline:g} s; give a folder or a simpler pattern]")
     elif more:
         lines.append(f"[… more than {_MOST_HITS} lines match; give a folder or a narrower pattern]")
     found = "\n".join(lines) or f"No line matches {pattern!r} in {files} files of {where!r}."
-    return (
-        f"{found}\n[{large} files of more than {LARGEST:,} bytes were not searched; use run_code for them]"
-        if large
-        else found
-    )
+    if large:
+        found += f"\n[{large} files of more than {LARGEST:,} bytes were not searched; use run_code for them]"
+    if secret:
+        found += f"\n[{secret} files that look like they hold secrets were not searched]"
+    return found
 
 
 LIST = Tool(

@@ -86,8 +86,8 @@ class SessionNotebooks:
             located = Scope(space).locate(str(base / given))
         except OutOfScope as exc:
             raise NotebookRefused(f"the notebook {given!r} is not in the session's folder") from exc
-        if writes and located.protected is not None:
-            raise NotebookRefused(f"{given!r} is in {located.protected!r}, which only its owner writes")
+        if writes and located.owned is not None:
+            raise NotebookRefused(f"{given!r} is in {located.owned!r}, which only its owner writes")
         if not located.name.casefold().endswith(".ipynb"):
             raise NotebookRefused(f"{given!r} is not a notebook")
         return located.path.relative_to(root).as_posix()

@@ -75,21 +75,41 @@ def test_a_loop_of_links_is_located_but_cannot_be_opened(scope: Scope) -> None:
 @pytest.mark.parametrize(
     "given", [".git", ".git/config", "sub/.git", ".GIT/hooks/x", ".pernix/a", "pernix-runs/a.ipynb"]
 )
-def test_protected_folders_are_known_wherever_they_are(scope: Scope, given: str) -> None:
-    assert scope.locate(given).protected is not None
+def test_owned_folders_are_known_wherever_they_are(scope: Scope, given: str) -> None:
+    assert scope.locate(given).owned is not None
 
 
-def test_a_link_to_a_protected_folder_is_protected(scope: Scope) -> None:
+def test_a_link_to_an_owned_folder_is_owned(scope: Scope) -> None:
     (scope.root / ".git").mkdir()
     (scope.root / "harmless").symlink_to(".git")
-    assert scope.locate("harmless/config").protected == ".git"
+    assert scope.locate("harmless/config").owned == ".git"
 
 
 @pytest.mark.parametrize("given", [".gitignore", "git/config", "pernix-runs.txt", "x.git"])
-def test_names_that_only_resemble_protected_ones_are_free(scope: Scope, given: str) -> None:
-    assert scope.locate(given).protected is None
+def test_names_that_only_resemble_owned_ones_are_free(scope: Scope, given: str) -> None:
+    assert scope.locate(given).owned is None
 
 
 def test_a_space_behind_a_link_is_its_real_folder(scope: Scope, tmp_path: Path) -> None:
     (tmp_path / "alias").symlink_to(scope.root)
     assert Scope(tmp_path / "alias").root == Path(os.path.realpath(scope.root))
+
+
+# ---- what a person has opened -------------------------------------------------------------------------------------------
+
+
+def test_what_was_opened_is_found_and_nothing_beside_it(scope: Scope, tmp_path: Path) -> None:
+    data = tmp_path.parent / "data"
+    opened = scope.opening([str(data)], home=str(tmp_path.parent))
+    located = opened.locate(f"{data}/a.csv")
+    assert (located.outside, located.name, located.path) == (True, f"{data}/a.csv", data / "a.csv")
+    assert opened.locate("~/data/a.csv").path == data / "a.csv"
+    for given in (f"{data}2/a.csv", f"{data}/../other", str(data.parent), "~/other"):
+        with pytest.raises(OutOfScope):
+            opened.locate(given)
+
+
+def test_a_name_of_the_space_that_looks_like_home_is_the_spaces(scope: Scope, tmp_path: Path) -> None:
+    (scope.root / "~").mkdir()
+    found = scope.find("~/notes.txt", home=str(tmp_path.parent))
+    assert (found.outside, found.name) == (False, "~/notes.txt")

@@ -54,14 +54,16 @@ async def test_a_line_without_end_is_cut(acting: Acting) -> None:
     assert result.endswith("[… 1,999,003 more]")
 
 
-async def test_binary_files_folders_and_the_outside_are_not_read(acting: Acting) -> None:
+async def test_binary_files_folders_and_the_outside_are_not_read(tmp_path: Path) -> None:
+    acting = Acting(root=tmp_path, can_ask=False)
     (acting.space / "a.bin").write_bytes(bytes(range(256)) * 10)
     (acting.space / "folder").mkdir()
     results = await did(acting, read("a.bin"), read("folder"), read("../x"))
     assert results == [
         "'a.bin' is a binary file of 2,560 bytes; look at it with run_code.",
         "'folder' is a folder; list_files shows what is in it.",
-        "Not done: the path '../x' leads outside of the space; use paths relative to the space's folder.",
+        f"Not done: this needs the user's approval and nobody is there to give it (reads {tmp_path}/x, which is outside of the space). "
+        "Go on without it, or finish and say so.",
     ]
 
 

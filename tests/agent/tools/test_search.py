@@ -65,7 +65,26 @@ async def test_what_cannot_be_listed_is_said(acting: Acting) -> None:
     fill(acting.space)
     assert await result(acting, "list_files", path="none") == "The folder 'none' does not exist."
     assert await result(acting, "list_files", path="b.py") == "The folder 'b.py' is a file; read_file shows it."
-    assert (await result(acting, "list_files", path="..")).startswith("Not done: the path '..' leads outside")
+
+
+async def test_a_folder_outside_is_listed_and_searched_with_whole_paths_once_a_person_agrees(acting: Acting) -> None:
+    data = acting.root / "data"
+    data.mkdir()
+    (data / "a.csv").write_text("x,1\n")
+    assert await result(acting, "list_files", path="../data") == f"{data}/a.csv (4 bytes)"
+    assert await result(acting, "search_files", pattern="x", path="../data") == f"{data}/a.csv:1: x,1"
+
+
+async def test_what_looks_like_a_secret_is_listed_and_not_searched(acting: Acting) -> None:
+    fill(acting.space)
+    for name in (".env", "id_rsa", "pkg/.ssh/config", "cert.pem"):
+        (acting.space / name).parent.mkdir(exist_ok=True)
+        (acting.space / name).write_text("value = hunter2\n")
+    assert ".env (16 bytes)" in await result(acting, "list_files")
+    found = await result(acting, "search_files", pattern="value")
+    assert "hunter2" not in found
+    assert found.endswith("[4 files that look like they hold secrets were not searched]")
+    assert "hunter2" in await result(acting, "search_files", pattern="value", path=".env")
 
 
 async def test_matching_lines_come_with_file_and_number(acting: Acting) -> None:
