@@ -86,8 +86,9 @@ class MemoryHost:
 
     ``answers`` are given to the questions in turn; a question beyond them waits until it is cancelled. ``agrees``: in mode
     auto it is allowed once instead. ``can_ask`` is true if there are answers, if it agrees, or as given. ``workers`` are the ends of the
-    workers in the order in which they are started; one beyond them waits until it is cancelled. ``delegated`` keeps what they were given. ``log``: the session goes on from there, in the state that
-    it tells; a question that stands open in it is not stored again when it is asked.
+    workers in the order in which they are started; one beyond them waits until it is cancelled. ``delegated`` keeps what they were
+    given. ``log``: the session goes on from there, in the state that it tells; a question that stands open in it is not stored again
+    when it is asked.
     """
 
     def __init__(
