@@ -16,6 +16,8 @@ MOST_WORK = 1000
 """How much of a line is looked at: a command counts 3, a path, a redirection or a name that a pattern matches 1."""
 
 _NOTHING_KEPT = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
+_OF_THE_PROCESS = frozenset({*_NOTHING_KEPT, "/dev/stdin", "/dev/fd/0", "/dev/fd/1", "/dev/fd/2"})
+"""What these names lead to belongs to the process that is asked, and not to the one that judges: they are never followed."""
 
 
 class TooMuch(Exception):
@@ -103,8 +105,10 @@ class Touching:
             real = canonical(text, folder=state.folder)
         except (ValueError, OSError):
             return [replace(always("a path cannot be followed"), grave=True)]
-        if how == "read" and real in _NOTHING_KEPT:
-            return [Judgement(ruling="auto", why="reads nothing that is kept")]
+        if text in _OF_THE_PROCESS or (how == "read" and real in _NOTHING_KEPT):
+            return [Judgement(ruling="auto", why="touches nothing but what the line itself is given")]
+        if os.path.normpath(joined).startswith(("/proc/", "/dev/fd/", "//proc/", "//dev/fd/")):
+            return [replace(always(f"what {text} leads to is known to the running program alone"), grave=True)]
         rule = self.denials.of_path(real, how) or self.denials.of_path(os.path.normpath(joined), how)
         self.denied_by = self.denied_by or rule
         kind = "read" if how == "read" else "delete" if how == "delete" else "write"
