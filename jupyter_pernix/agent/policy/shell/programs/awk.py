@@ -22,7 +22,7 @@ _TOKEN = re.compile(
     |(?P<operator>\|\||\|&|>>|>=|&&|[-+*/%^!=<>~|?:;,(){}\[\]$])""",
     re.VERBOSE,
 )
-_REGEX = re.compile(r"/(?:[^/\\\n\[]|\\.|\[\^?\]?(?:[^\]\\\n/]|\\[^/])*\])*/")
+_REGEX = re.compile(r"/(?:[^/\\\n\[]|\\.|\[\^?+\]?+(?:[^\]\\\n/]|\\[^/])*+\])*+/")
 _BEFORE_PATTERN = frozenset(("print", "printf", "return", "case", "in", "do", "else"))
 _STREAMS = frozenset(('"/dev/stdout"', '"/dev/stderr"'))
 

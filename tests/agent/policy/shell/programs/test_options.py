@@ -3,11 +3,14 @@
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
+from jupyter_pernix.agent.policy.shell.parts import Call, Word
 from jupyter_pernix.agent.policy.shell.programs.options import parse, spec
 from jupyter_pernix.agent.policy.shell.programs.readers import READERS
+from jupyter_pernix.agent.policy.shell.programs.table import judge_program
 
 OPTION = re.compile(r"^\s{0,10}(?P<options>-{1,2}\S.*?)(?:\s{2,}|\t|$)(?P<text>.*)$")
 SUSPICIOUS = re.compile(
@@ -76,3 +79,40 @@ def test_no_option_whose_help_speaks_of_writing_or_running_is_harmless(name: str
             if kinds.get(letters) in ("", ":", "?") and (name, letters) not in HARMLESS_THOUGH:
                 wrong.append(line.strip())
     assert not wrong
+
+
+def spellings(name: str, harmless: list[str]) -> list[tuple[str, ...]]:
+    """The ways to write an option: on its own, shortened, in a bundle, with its value glued or apart, behind operands."""
+    ahead = harmless[0] if harmless else ""
+    if len(name) == 1:
+        forms = [(f"-{name}x",), (f"-{name}", "x"), (f"-{name}",)]
+        forms += [(f"-{ahead}{name}x",), (f"-{ahead}{name}", "x")] if ahead else []
+    else:
+        forms = [(f"--{name[:end]}=x",) for end in range(1, len(name) + 1)]
+        forms += [(f"--{name[:end]}", "x") for end in range(1, len(name) + 1)]
+    return [*forms, *(("list.txt", *form) for form in forms), *((*form, "--", "list.txt") for form in forms)]
+
+
+@pytest.mark.parametrize("name", sorted(READERS))
+def test_option_that_does_more_is_seen_in_each_of_its_spellings(name: str, tmp_path: Path):
+    of = READERS[name]
+    flags = [letter for letter, kind in of.short.items() if kind == "" and letter.isalpha()]
+    more = [
+        (option, kind) for table in (of.short, of.long) for option, kind in table.items() if kind in (">", "!", "~")
+    ]
+    read = {long for long, kind in of.long.items() if kind in ("", ":", "?", "<")}
+    missed: list[tuple[str, ...]] = []
+    for option, _ in [*more, ("zz-unlisted", "")]:
+        for words in spellings(option, flags):
+            if any(word.startswith("--") and word[2:].partition("=")[0] in read for word in words):
+                continue
+            call = Call(
+                name=name,
+                words=tuple(Word(word, word) for word in (name, *words)),
+                folder=str(tmp_path),
+                root=str(tmp_path),
+                home=str(tmp_path.parent),
+            )
+            if judge_program(call).ruling == "auto":
+                missed.append(words)
+    assert not missed
