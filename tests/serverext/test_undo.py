@@ -81,6 +81,17 @@ async def test_in_git_what_commands_changed_is_put_back_too(serve: Serve, root: 
     assert not os.access(root / "run.sh", os.X_OK)
 
 
+async def test_permission_bits_come_back_with_what_commands_deleted_or_replaced(serve: Serve, root: Path) -> None:
+    repository(root, {"a.txt": "a\n", "key": "secret\n", "run": "x\n", "odd": "o\n"})
+    modes = {"a.txt": 0o644, "key": 0o600, "run": 0o750, "odd": 0o4711}
+    for name, mode in modes.items():
+        (root / name).chmod(mode)
+    async with at_desk(serve, root) as desk:
+        await desk.turn(shell("rm key run odd; echo new > key; echo b > a.txt; chmod 777 a.txt"))
+        assert set((await desk.undo()).values()) == {""}
+    assert {name: stat.S_IMODE((root / name).stat().st_mode) for name in modes} == modes
+
+
 async def test_the_users_index_head_stash_and_reflog_are_not_touched(serve: Serve, root: Path) -> None:
     repository(root, {"a.txt": "a\n", "b.txt": "b\n"})
     (root / "b.txt").write_text("staged\n")

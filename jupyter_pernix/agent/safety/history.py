@@ -40,7 +40,7 @@ class State:
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """``kept_mode`` and ``missing``: as in ``files.kept``, of a change by a tool."""
+    """``kept_mode`` and ``missing``: as in ``files.kept``, of a change by a tool. ``commit``: the one before a change by a command."""
 
     path: str
     turn_id: TurnId
@@ -51,6 +51,7 @@ class Change:
     lines: tuple[int, int] = (0, 0)
     kept_mode: int | None = None
     missing: tuple[str, ...] = ()
+    commit: str = ""
 
 
 @dataclass(kw_only=True)
@@ -200,6 +201,7 @@ def _by_command(difference: Difference, span: _Span) -> Change:
         before=_state(difference.before, difference.before_digest, difference.before_mode),
         after=_state(difference.after, difference.after_digest, difference.after_mode),
         by_command=True,
+        commit=span.before,
     )
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .git import DEADLINE, GitFailed, GitSlow, run
+from .modes import Modes, modes_in, modes_of
 from .repository import Repository
 from .user_git import converts, excludes
 
@@ -110,7 +111,9 @@ class Snapshots:
         :raises GitFailed: if it cannot be made or named
         """
         with self._alone():
-            commit = self._git("commit-tree", snapshot.tree, "-m", says).decode().strip()
+            names = self._git("ls-files", "-z", "--", ".").split(b"\0")[:-1]
+            message = says + "\n" + modes_of(self._space, names).in_message()
+            commit = self._git("commit-tree", snapshot.tree, stdin=os.fsencode(message)).decode().strip()
         self._repository.name_commit(ref, commit)
         return commit
 
@@ -196,6 +199,15 @@ class Snapshots:
             options = ("-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", "--relative")
             fields = self._git("diff-tree", *options, before, after, "--", ".").split(b"\0")[:-1]
         return [_difference(head.decode(), name) for head, name in zip(fields[::2], fields[1::2], strict=True)]
+
+    def modes(self, commit: str) -> Modes:
+        """The permission bits of the files in a commit.
+
+        :raises GitFailed: if there is no such commit
+        """
+        with self._alone():
+            self._prepare()
+            return modes_in(self._git("cat-file", "commit", commit).decode("utf-8", "surrogateescape"))
 
     def read(self, blob: str) -> bytes:
         """:raises GitFailed: if there is no such object"""

@@ -18,6 +18,7 @@ from ..tools.textfile import decode, unified_diff
 from .copies import Copies
 from .git import GitFailed
 from .history import NOTEBOOK, Change, History, State, Traces, with_digests
+from .modes import Modes
 from .putting import Found, Wanted, content_of, digest_of, look, put
 from .repository import find_repository
 from .snapshots import LARGEST, Difference, Snapshots
@@ -51,6 +52,7 @@ class Undoing:
         self._space = space
         self._kept = kept
         self._log = log
+        self._modes: dict[str, Modes] = {}
 
     @cached_property
     def history(self) -> History:
@@ -174,7 +176,7 @@ class Undoing:
         now = look(located)
         if now.digest != first.before.digest or now.kind == "folder":
             self._check(step, now)
-        wanted = self._wanted(step, now)
+        wanted = self._wanted(step)
         missing = [folder for folder in self.history.made if step.path.startswith(f"{folder}/")]
         put(located, wanted, left=frozenset({last.after.digest}), missing=missing)
         return now.digest, wanted.digest
@@ -188,16 +190,25 @@ class Undoing:
         if any(earlier.after.digest != later.before.digest for earlier, later in pairs):
             raise ToolRetry(_BETWEEN)
 
-    def _wanted(self, step: Step, now: Found) -> Wanted:
+    def _wanted(self, step: Step) -> Wanted:
         first = step.changes[0]
         content = self._content(first.before)
         if content is None or first.before.link:
             return Wanted(content=content, link=first.before.link)
-        if now.kind != "file":
-            return Wanted(content=content, mode=first.kept_mode, executable=first.before.executable)
-        turned = any(change.before.executable is not change.after.executable for change in step.changes)
-        executable = first.before.executable if first.kept_mode is None else bool(first.kept_mode & 0o111)
-        return Wanted(content=content, executable=executable if turned else None)
+        return Wanted(content=content, mode=self._mode(first), executable=first.before.executable)
+
+    def _mode(self, first: Change) -> int | None:
+        """The permission bits that the file had; a file that was for its owner alone is so again."""
+        if not first.by_command or self._snapshots is None:
+            return first.kept_mode
+        modes = self._modes.get(first.commit)
+        if modes is None:
+            try:
+                modes = self._snapshots.modes(first.commit)
+            except GitFailed as exc:
+                raise ToolFailed(f"{_NOT_KEPT} ({exc})") from exc
+            self._modes[first.commit] = modes
+        return modes.of(first.path, executable=first.before.executable is True)
 
     def _content(self, state: State) -> bytes | None:
         """:raises ToolFailed: if it is not kept"""

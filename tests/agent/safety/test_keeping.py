@@ -42,15 +42,12 @@ def said(acting: Acting) -> list[str]:
     return [event.text for event in acting.of(ProblemNoticed)]
 
 
+def git(acting: Acting, *arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=acting.space, check=True, capture_output=True, text=True).stdout
+
+
 def refs(acting: Acting) -> list[str]:
-    found = subprocess.run(
-        ["git", "for-each-ref", "--format=%(refname)", "refs/pernix"],
-        cwd=acting.space,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return found.stdout.split()
+    return git(acting, "for-each-ref", "--format=%(refname)", "refs/pernix").split()
 
 
 async def test_a_file_is_kept_once_a_turn_with_its_mode_before_it_is_changed(keeping: Acting) -> None:
@@ -101,8 +98,7 @@ async def test_in_git_the_whole_space_is_kept_before_the_first_change_of_a_turn(
         ("copies", "a.txt"),
         ("copies", "b.txt"),
     ]
-    show = ["git", "show", f"{refs(in_git)[0]}:a.txt"]
-    assert subprocess.run(show, cwd=in_git.space, check=True, capture_output=True).stdout == b"a\n"
+    assert git(in_git, "show", f"{refs(in_git)[0]}:a.txt") == "a\n"
     await did(in_git, write("b.txt", "B\n"))
     assert [event.how for event in kept(in_git)] == ["git", "copies", "copies", "git", "copies"]
     assert len(refs(in_git)) == 2
