@@ -105,10 +105,12 @@ class Touching:
             real = canonical(text, folder=state.folder)
         except (ValueError, OSError):
             return [replace(always("a path cannot be followed"), grave=True)]
+        if text not in _OF_THE_PROCESS and os.path.normpath(joined).startswith(
+            ("/proc/", "/dev/fd/", "//proc/", "//dev/fd/")
+        ):
+            return [replace(always(f"what {text} leads to is known to the running program alone"), grave=True)]
         if text in _OF_THE_PROCESS or (how == "read" and real in _NOTHING_KEPT):
             return [Judgement(ruling="auto", why="touches nothing but what the line itself is given")]
-        if os.path.normpath(joined).startswith(("/proc/", "/dev/fd/", "//proc/", "//dev/fd/")):
-            return [replace(always(f"what {text} leads to is known to the running program alone"), grave=True)]
         rule = self.denials.of_path(real, how) or self.denials.of_path(os.path.normpath(joined), how)
         self.denied_by = self.denied_by or rule
         kind = "read" if how == "read" else "delete" if how == "delete" else "write"
