@@ -121,8 +121,13 @@ def _with_head(options: argparse.Namespace) -> Found:
         else:
             known = known_to_server(client) if client is not None else known_to_store(data_dir)
         paths = _from(day_files(folder), options.since)
+        within = options.head is not None or known.head.day >= options.since[:10]
         report = check(
-            paths, known=known.head, from_start=not options.since, exact=known.exact, unfinished=known.unfinished
+            paths,
+            known=known.head if within else None,
+            from_start=not options.since,
+            exact=known.exact,
+            unfinished=known.unfinished,
         )
         if client is None or report.head.n <= known.head.n:
             break  # else lines have come while they were read

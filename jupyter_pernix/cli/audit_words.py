@@ -44,6 +44,10 @@ def _rules(fields: JSON) -> str:
     return f" (rule{'s' * (len(texts) > 1)} {', '.join(texts)})"
 
 
+def _denying(fields: JSON) -> str:
+    return (" (it denies)" if fields.get("deny") else "") + (" for all spaces" if fields.get("everywhere") else "")
+
+
 def _configured(fields: JSON) -> str:
     names = ("mode", "endpoint", "kernel", "budget", "sandbox", "network")
     changed = [f"{name} is {_value(fields[name])}" for name in names if name in fields]
@@ -95,6 +99,11 @@ _WORDS: dict[str, Callable[[JSON], str]] = {
         f"the audit was switched on again; events {f.get('seq_before')} to {f.get('seq_now')} are not in it"
     ),
     BREAK_FOUND: lambda f: f"the server found the files changed: {f.get('found')}",
+    "rule.saved": lambda f: f"rule {str(f.get('rule'))!r} saved by {f.get('by')}" + _denying(f),
+    "rule.removed": lambda f: f"rule {str(f.get('rule'))!r} removed by {f.get('by')}" + _denying(f),
+    "endpoint.added": lambda f: f"endpoint {f.get('endpoint')} added by {f.get('by')}",
+    "endpoint.removed": lambda f: f"endpoint {f.get('endpoint')} removed by {f.get('by')}",
+    "endpoint.chosen": lambda f: f"endpoint {f.get('endpoint')} made the default by {f.get('by')}",
     "session.created": lambda f: f"session created from {f.get('origin')}, mode {f.get('mode')}",
     "session.configured": _configured,
     "session.archived": lambda f: "archived" if f.get("archived") else "taken out of the archive",

@@ -17,6 +17,7 @@ from jupyter_pernix.cli import main
 from jupyter_pernix.cli.audit_words import _WORDS
 from jupyter_pernix.events import ApprovalResolved, Event, PolicyDecided, ToolCallRequested, Unknown
 from jupyter_pernix.ids import ApprovalId, CallId, StepId, TurnId
+from jupyter_pernix.serverext.audit.noting import NOTED
 from jupyter_pernix.serverext.audit.projection import KINDS
 from jupyter_pernix.serverext.audit.trail import Trail
 from jupyter_pernix.serverext.store import EventStore
@@ -239,6 +240,6 @@ def test_a_follower_sees_what_comes(tmp_path: Path) -> None:
 
 
 def test_each_kind_of_line_has_words() -> None:
-    assert set(KINDS) - set(_WORDS) == set()
+    assert {*KINDS, *NOTED} - set(_WORDS) == set()
     empty = {"n": 1, "kind": "x"}
     assert all(say(empty) for say in _WORDS.values())

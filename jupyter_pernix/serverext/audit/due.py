@@ -37,7 +37,7 @@ def due_lines(state: AuditState, marks: Sequence[Mark], events: Iterable[EventRo
     found: list[DueLine] = []
     while True:
         if waiting and waiting[0].n == head.n + 1:
-            due = _of_mark(head, last, waiting.pop(0), on=on)
+            due = of_mark(head, last, waiting.pop(0), on=on)
         else:
             entry = next((one for one in audited if one.seq > last), None) if on else None
             if entry is None:
@@ -53,7 +53,7 @@ def due_line(head: Head, entry: Entry) -> DueLine:
     return DueLine(raw, after, seq)
 
 
-def _of_mark(head: Head, seq: int, mark: Mark, *, on: bool) -> DueLine:
+def of_mark(head: Head, seq: int, mark: Mark, *, on: bool) -> DueLine:
     raw, after = next_line(head, at=mark.at, kind=mark.kind, fields=json.loads(mark.fields))
     return DueLine(raw, after, max(seq, mark.seq), {SWITCHED_OFF: False, SWITCHED_ON: True}.get(mark.kind, on))
 

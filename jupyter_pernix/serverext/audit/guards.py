@@ -106,12 +106,20 @@ class Digests:
         if kind is None:
             return self.of(value)
         rest = value[kind.end() :]
-        if kind[1] in ("tool", "session", "rule") and _RULE_WORDS.fullmatch(rest) and not _suspicious(rest):
+        if kind[1] in ("saved", "session"):
+            return f"{kind[1]}:{' + '.join(self.rule(one) or '' for one in _several(rest))}"
+        if kind[1] == "tool" and _RULE_WORDS.fullmatch(rest) and not _suspicious(rest):
             return value
         return f"{kind[1]}:{self.of(rest)}"
 
     def rules(self, values: Any) -> list[Any] | None:
         return [self.rule(one) for one in values] or None if isinstance(values, list) else None  # type: ignore[misc]
+
+
+def _several(rules: str) -> list[str]:
+    """Rules with `` + `` between them; a whole line is the last one, since it may hold anything."""
+    before, line, exact = rules.partition("exact:")
+    return [*(one for one in before.split(" + ") if one), *([line + exact] if line else [])]
 
 
 @lru_cache(4096)

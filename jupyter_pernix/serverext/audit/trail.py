@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from ...audit import BREAK_FOUND, OPENED, SWITCHED_OFF, SWITCHED_ON
 from ..store import AuditState, Ledger, new_state
-from .due import DueLine, compare, due_line, due_lines, mark_behind
+from .due import DueLine, compare, due_line, due_lines, mark_behind, of_mark
 from .files import DayFiles, behind, last_head
 from .guards import Digests
 from .projection import entries_of
@@ -94,6 +95,7 @@ class Trail:
         state = ledger.state() or (self._opened(ledger) if self._on else None)
         if state is None:
             return
+        self._kept = state
         self._digests = Digests(bytes.fromhex(state.key))
         found = behind(self.folder, state.head)
         strange, there = found.fault, 0
@@ -164,6 +166,19 @@ class Trail:
                 return None
             self._drain()
             return self._durable()
+
+    def note(self, ledger: Ledger, kind: str, facts: Callable[[Digests], dict[str, Any]]) -> None:
+        """The line is in the store before it is in the files, as events are."""
+        with self._lock:
+            if not self._following or self._tip is None:
+                return
+            self._drain()
+            fields = {name: value for name, value in facts(self._digests).items() if value is not None}
+            mark = mark_behind(self._tip.head, at=self._now(), kind=kind, seq=self._tip.seq, **fields)
+            ledger.insert_mark(mark)
+            self._tip = of_mark(self._tip.head, self._tip.seq, mark, on=True)
+            self._waiting.append(self._tip)
+            self._write()
 
     def now(self) -> AuditNow:
         """How far the files go, as far as they have been written."""

@@ -90,6 +90,11 @@ class PernixHandler(APIHandler):
         """:raises StoreError: if it cannot be had, with the reason"""
         return await self._app.runtime()
 
+    def who(self) -> str:
+        """As the server knows them; without users it makes up a name for each browser."""
+        user = self.current_user
+        return str(getattr(user, "name", "") or getattr(user, "username", "") or "user")
+
     def api_description(self) -> JSON:
         """The OpenAPI document."""
         return self._app.api_description()

@@ -6,6 +6,7 @@ from tornado import web
 
 from ...errors import Conflict
 from ...records import Discovery, EndpointCreate, EndpointInfo, Record, SessionCreate, TurnCreate
+from ..audit.noting import note_endpoint
 from ..endpoints import TOUR, Endpoints
 from .base import PernixHandler
 
@@ -31,7 +32,9 @@ class EndpointsHandler(PernixHandler):
     @authorized
     async def post(self) -> None:
         wanted = self.record(EndpointCreate)
-        info = await (await self.runtime()).endpoints.create(wanted)
+        runtime = await self.runtime()
+        info = await runtime.endpoints.create(wanted)
+        await note_endpoint(runtime.store, "endpoint.added", info.name, by=self.who())
         self.answer(info, status=201, location=f"{self.request.path.rstrip('/')}/{info.name}")
 
 
@@ -39,7 +42,9 @@ class EndpointHandler(PernixHandler):
     @web.authenticated
     @authorized
     async def delete(self, name: str) -> None:
-        await (await self.runtime()).endpoints.delete(name)
+        runtime = await self.runtime()
+        await runtime.endpoints.delete(name)
+        await note_endpoint(runtime.store, "endpoint.removed", name, by=self.who())
         self.answer(status=204)
 
 
@@ -63,7 +68,10 @@ class DefaultHandler(PernixHandler):
     @web.authenticated
     @authorized
     async def post(self, name: str) -> None:
-        self.answer(await (await self.runtime()).endpoints.set_default(name))
+        runtime = await self.runtime()
+        info = await runtime.endpoints.set_default(name)
+        await note_endpoint(runtime.store, "endpoint.chosen", name, by=self.who())
+        self.answer(info)
 
 
 class TourHandler(PernixHandler):

@@ -7,6 +7,7 @@ from tornado import web
 
 from ...ids import SessionId
 from ...records import PermissionChange
+from ..audit.noting import note_rule
 from .base import PernixHandler
 
 
@@ -22,7 +23,8 @@ class PermissionsHandler(PernixHandler):
     @authorized
     async def post(self) -> None:
         runtime, change = await self.runtime(), self.record(PermissionChange)
-        await runtime.permissions.add(runtime.sessions, change, by=self._who())
+        await runtime.permissions.add(runtime.sessions, change, by=self.who())
+        await note_rule(runtime.store, "rule.saved", change, by=self.who())
         query = f"?session_id={quote(change.session_id)}" if change.session_id else ""
         shown = await runtime.permissions.shown(runtime.sessions, change.session_id)
         self.answer(shown, status=201, location=self.request.path.rstrip("/") + query)
@@ -32,9 +34,5 @@ class PermissionsHandler(PernixHandler):
     async def delete(self) -> None:
         runtime, change = await self.runtime(), self.record(PermissionChange)
         await runtime.permissions.remove(runtime.sessions, change)
+        await note_rule(runtime.store, "rule.removed", change, by=self.who())
         self.answer(await runtime.permissions.shown(runtime.sessions, change.session_id))
-
-    def _who(self) -> str:
-        """As the server knows them; without users it makes up a name for each browser."""
-        user = self.current_user
-        return str(getattr(user, "name", "") or getattr(user, "username", "") or "user")

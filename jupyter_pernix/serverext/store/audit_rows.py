@@ -5,8 +5,9 @@ files that hold less, or other lines up to there, were changed by somebody else.
 """
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...audit import Head
 
@@ -49,6 +50,10 @@ class Auditor(Protocol):
         ...
 
     def add(self, payload: bytes) -> None: ...
+
+    def note(self, ledger: "Ledger", kind: str, facts: Callable[[Any], dict[str, Any]]) -> None:
+        """Write a line that no event gives; ``facts`` makes its fields with what turns texts into digests."""
+        ...
 
     def settle(self) -> AuditState | None:
         """Bring everything that was added into the files, durably. How far they go then; ``None``: there is no audit."""

@@ -28,7 +28,7 @@ from ...events import (
 from ...ids import ApprovalId, ChangeId, InputId, SessionId
 from ...records import SessionState, SessionSummary, SqlQuery, SqlResult
 from . import cell_queries, queries
-from .audit_rows import Auditor, AuditState
+from .audit_rows import Auditor, AuditState, Ledger
 from .database import Database, connect
 from .recent import Recent, after
 from .sql import SqlReader
@@ -246,6 +246,15 @@ class EventStore:
         :raises StoreError: if that cannot be noted
         """
         return await self._read(lambda _: self._database.settle_audit(), fresh=False)
+
+    async def note_audit(self, kind: str, facts: Callable[[Any], dict[str, Any]]) -> None:
+        """As ``Auditor.note``.
+
+        :raises StoreError: if it cannot be stored
+        """
+        auditor = self._database.auditor
+        if auditor is not None:
+            await self._read(lambda connection: auditor.note(Ledger(connection), kind, facts), fresh=False)
 
     async def _read(self, query: "Callable[[DuckDBPyConnection], T]", *, fresh: bool = True) -> T:
         answer, _ = await self._read_until(query, fresh=fresh)

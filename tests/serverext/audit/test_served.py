@@ -106,3 +106,35 @@ async def test_queries_of_a_user_do_not_reach_the_audits_own_tables(serve: Serve
             refused = await server.http.post("/sql", json={"query": f"SELECT * FROM {table}"})
             assert refused.status_code == 400, refused.text
             assert json.loads(refused.text)["message"]
+
+
+async def test_rules_and_endpoints_that_are_changed_beside_sessions_are_in_the_audit(
+    serve: Serve, tmp_path: Path
+) -> None:
+    async with serve() as server:
+        session = await server.new_session()
+        rule = {"rule": "cargo test", "session_id": session}
+        await server.post("/permissions", rule, status=201)
+        await server.post("/permissions", {"rule": f"exact:login {PASSWORD}", "session_id": session}, status=201)
+        response = await server.http.request("DELETE", "/permissions", json=rule)
+        assert response.status_code == 200, response.text
+        await server.post(
+            "/endpoints", {"name": "lab", "base_url": "http://127.0.0.1:9/v1", "api_key": KEY}, status=201
+        )
+        await server.http.delete("/endpoints/lab")
+        await server.new_session()
+        assert check(day_files(tmp_path / "data" / "audit"), known=await known(server)).faults == []
+    found = lines(tmp_path)
+    assert [line["kind"] for line in found] == [
+        "audit.opened",
+        "session.created",
+        "rule.saved",
+        "rule.saved",
+        "rule.removed",
+        "endpoint.added",
+        "endpoint.removed",
+        "session.created",
+    ]
+    saved = found[2]
+    assert (saved["rule"], saved["session"], saved["deny"], bool(saved["by"])) == ("cargo test", session, False, True)
+    assert not any(secret in json.dumps(found) for secret in (PASSWORD, KEY))

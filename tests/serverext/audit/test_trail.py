@@ -19,6 +19,7 @@ from support.tampering import TAMPERS, Chain, tampered
 
 import jupyter_pernix
 from jupyter_pernix.audit import BREAK_FOUND, OPENED, SWITCHED_OFF, SWITCHED_ON, Head, check, day_files, lines_of
+from jupyter_pernix.errors import StoreLocked
 from jupyter_pernix.events import Event, ToolCallStarted
 from jupyter_pernix.ids import CallId, TurnId
 from jupyter_pernix.serverext.audit.due import compare, due_lines
@@ -229,6 +230,34 @@ async def test_lines_of_every_kind_of_event_come_back_from_the_database_as_they_
         connection.execute("UPDATE audit_state SET n = ?, hash = ?, seq = ?", values)
     assert await one_life(data) == ""
     assert only_file(data).read_bytes() == whole
+
+
+async def test_a_line_that_no_event_gives_comes_back_at_its_place(data: Path) -> None:
+    await one_life(data, 1)
+    state, first = known(data).state, only_file(data).read_bytes()
+    async with opened(data) as (store, _):
+        await store.append(calls(2))
+        await store.note_audit("rule.saved", lambda digests: {"rule": digests.rule("cargo test")})
+        await store.append(calls(3))
+    whole = only_file(data).read_bytes()
+    only_file(data).write_bytes(first)
+    with duckdb.connect(str(data / "pernix.duckdb")) as connection:
+        values = [state.head.n, state.head.hash, state.seq]
+        connection.execute("UPDATE audit_state SET n = ?, hash = ?, seq = ?", values)
+    assert await one_life(data) == ""
+    assert only_file(data).read_bytes() == whole
+    assert told(data) == [OPENED, "cal_1", "cal_2", "rule.saved", "cal_3"]
+
+
+async def test_a_second_server_on_the_same_data_leaves_the_audit_alone(data: Path) -> None:
+    with acting(data) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        with pytest.raises(StoreLocked):
+            await one_life(data, 1)
+        process.kill()
+    assert await one_life(data) == ""
+    assert (told(data).count("cal_0"), faults(data)) == (1, [])
 
 
 def acting(data: Path) -> subprocess.Popen[str]:
