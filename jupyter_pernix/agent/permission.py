@@ -1,5 +1,6 @@
 """Whether a call may be carried out: decided by the one authority, and asked where a person has to say so."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -27,6 +28,7 @@ from .policy.modes import verdict
 from .policy.rules import RuleSet
 from .policy.rules_file import RulesFile
 from .policy.scope import Scope
+from .tools.environment import cleaned
 
 _AGAIN: tuple[ApprovalChoice, ...] = ("allow_once", "reject_once")
 _MAY_BE_DONE = (
@@ -220,6 +222,7 @@ class Permission:
                 home=self._home,
                 deny=(*self._deny, *rules.deny),
                 language=language,
+                environ=cleaned(os.environ),
             ),
             rules=rules,
             granted=frozenset(self._journal.ledger.granted),

@@ -1,8 +1,8 @@
 """One call judged by what it would touch: its paths, its command line, its code. Looks at the disk, changes nothing."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ...errors import ToolError
 from ..commands import scripts, scripts_of_code
@@ -42,13 +42,15 @@ class Judged:
 
 @dataclass(frozen=True, kw_only=True)
 class Judge:
-    """For one space. ``home``: canonical. ``language`` of the kernel; ``automagic``: a bare line may be a command there."""
+    """For one space. ``home``: canonical. ``language`` of the kernel; ``automagic``: a bare line may be a command there. ``environ``: what a
+    command line is run with."""
 
     scope: Scope
     home: str
     deny: tuple[str, ...] = ()
     language: str = "python"
     automagic: bool = False
+    environ: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def judge(self, intent: Intent) -> Judged:
         """:raises Unjudgeable: if it must not be done, whatever is allowed"""
@@ -57,7 +59,7 @@ class Judge:
         root = str(self.scope.root)
         if given.command:
             targets.append(given.command)
-            found.append(judge_line(given.command, root=root, home=self.home, deny=self.deny))
+            found.append(judge_line(given.command, root=root, home=self.home, environ=self.environ, deny=self.deny))
         if intent.action == "execute":
             targets.append("kernel")
             found += [self._cell(code) for code in (given.codes or (given.code,)) if code.strip()]

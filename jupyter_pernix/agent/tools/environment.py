@@ -18,6 +18,8 @@ _SECRET_ENDINGS = (
 )
 _OURS = ("JPY_", "JUPYTERHUB_", "JUPYTER_TOKEN", "JUPYTER_SERVER_", "PERNIX_")
 _START_FILES = frozenset({"BASH_ENV", "ENV", "PROMPT_COMMAND", "PYTHONSTARTUP", "MPLBACKEND"})
+_CHANGE_LINES = frozenset({"CDPATH", "BASHOPTS", "SHELLOPTS", "GLOBIGNORE", "POSIXLY_CORRECT"})
+"""With these, bash takes a line for something else than it was judged to be."""
 
 FIXED: Mapping[str, str] = {
     "PAGER": "cat",
@@ -44,7 +46,7 @@ def cleaned(environ: Mapping[str, str], *, mark: Mapping[str, str] | None = None
     kept = {
         name: value
         for name, value in environ.items()
-        if not secret(name) and name not in _START_FILES and not name.startswith("BASH_FUNC_")
+        if not secret(name) and name not in _START_FILES | _CHANGE_LINES and not name.startswith("BASH_FUNC_")
     }
     here = str(Path(sys.executable).parent)
     kept["PATH"] = ":".join([here, *(part for part in kept.get("PATH", "/usr/bin:/bin").split(":") if part != here)])

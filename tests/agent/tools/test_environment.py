@@ -42,3 +42,8 @@ def test_start_files_and_exported_functions_are_taken_out_and_the_fixed_ones_win
     given = {"ENV": "x", "BASH_ENV": "x", "BASH_FUNC_ls%%": "() { rm; }", "MPLBACKEND": "x", "PAGER": "less", "A": "1"}
     result = cleaned(given)
     assert {name: result[name] for name in result if name != "PATH"} == {"A": "1", **FIXED}
+
+
+def test_variables_that_change_what_a_line_means_are_taken_out() -> None:
+    names = ("CDPATH", "BASHOPTS", "SHELLOPTS", "GLOBIGNORE", "POSIXLY_CORRECT")
+    assert not set(names) & set(cleaned(dict.fromkeys(names, "x")))
