@@ -168,6 +168,59 @@ async def test_per_turn_and_per_file(serve: Serve, root: Path) -> None:
     assert tree(root) == {"a.txt": b"0\n"} and not (root / "sub").exists()
 
 
+async def test_a_notebook_that_a_command_changed_is_put_back_only_if_it_is_named(serve: Serve, root: Path) -> None:
+    repository(root, {"n.ipynb": "{}\n", "a.txt": "a\n"})
+    async with at_desk(serve, root) as desk:
+        await desk.turn(shell("echo '{ }' > n.ipynb; echo b > a.txt"))
+        undone = await desk.undo()
+        assert undone["a.txt"] == "" and "name it" in undone["n.ipynb"]
+        assert await desk.undo("n.ipynb") == {"n.ipynb": ""}
+    assert tree(root) == {"a.txt": b"a\n", "n.ipynb": b"{}\n"}
+
+
+@pytest.mark.kernel
+async def test_what_a_cell_changed_is_put_back_and_notebooks_are_their_editors(serve: Serve, root: Path) -> None:
+    repository(root, {"a.txt": "a\n", "n.ipynb": "{}\n"})
+    code = "open('a.txt', 'w').write('b')\nopen('c.txt', 'w').write('c')\nopen('n.ipynb', 'w').write('{ }')"
+    async with at_desk(serve, root) as desk:
+        await desk.turn(("run_code", {"code": code}))
+        assert set(await desk.files()) == {"a.txt", "c.txt"}
+        assert await desk.undo() == {"c.txt": "", "a.txt": ""}
+    assert tree(root) == {"a.txt": b"a\n", "n.ipynb": b"{ }"}
+
+
+async def test_a_formatter_after_an_edit_is_undone_with_it(serve: Serve, root: Path) -> None:
+    repository(root, {"a.txt": "a\n"})
+    async with at_desk(serve, root) as desk:
+        await desk.turn(read("a.txt"), edit("a.txt", "a", "x"), shell("sed -i s/x/y/ a.txt; sed -i s/y/z/ a.txt"))
+        file = (await desk.files(path="a.txt"))["a.txt"]
+        assert file["diff"].endswith("-a\n+z\n") and file["by_commands"]
+        assert await desk.undo() == {"a.txt": ""}
+    assert tree(root) == {"a.txt": b"a\n"}
+
+
+async def test_a_folder_that_became_a_file_and_a_file_that_became_a_folder(serve: Serve, root: Path) -> None:
+    repository(root, {"d/x.txt": "x\n", "f": "f\n"})
+    before = tree(root)
+    async with at_desk(serve, root) as desk:
+        await desk.turn(shell("rm -r d f; echo file > d; mkdir f; echo in > f/y.txt"))
+        assert set((await desk.undo()).values()) == {""}
+    assert tree(root) == before
+
+
+async def test_what_it_was_is_gone(serve: Serve, root: Path, tmp_path: Path) -> None:
+    (root / "a.txt").write_text("a\n")
+    async with at_desk(serve, root) as desk:
+        await desk.turn(read("a.txt"), write("a.txt", "b\n"), write("c.txt", "c\n"))
+        for copy in (tmp_path / "data" / "kept" / "copies").rglob("*"):
+            if copy.is_file():
+                copy.unlink()
+        assert "not kept any more" in (await desk.files(path="a.txt"))["a.txt"]["diff"]
+        undone = await desk.undo()
+        assert undone["c.txt"] == "" and "not kept any more" in undone["a.txt"]
+    assert tree(root) == {"a.txt": b"b\n"}
+
+
 async def test_while_a_turn_runs_nothing_is_undone(serve: Serve, root: Path) -> None:
     async with at_desk(serve, root) as desk:
         await desk.turn(write("a.txt", "a\n"))

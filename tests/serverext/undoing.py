@@ -108,7 +108,9 @@ class Desk:
         return [event for event in events if event["type"] == tag]
 
     async def files(self, **query: Any) -> dict[str, JSON]:
-        return {file["path"]: file for file in await self.server.get(f"/sessions/{self.session}/files", **query)}
+        response = await self.server.http.get(f"/sessions/{self.session}/files", params=query)
+        assert response.status_code == 200, response.text
+        return {file["path"]: file for file in response.json()}
 
     async def undo(self, *paths: str, turn: str | None = None) -> dict[str, str]:
         """Path → reason, "" if it was put back."""

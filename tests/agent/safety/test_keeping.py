@@ -104,6 +104,11 @@ async def test_in_git_the_whole_space_is_kept_before_the_first_change_of_a_turn(
     assert len(refs(in_git)) == 2
 
 
+async def test_a_command_that_is_known_to_only_read_keeps_nothing(in_git: Acting) -> None:
+    await did(in_git, shell("cat a.txt"))
+    assert kept(in_git) == [] and refs(in_git) == []
+
+
 async def test_a_command_is_kept_before_and_after_and_a_state_only_once(in_git: Acting) -> None:
     await did(in_git, shell("echo b > b.txt"), shell("sleep 0.01 # changes nothing"), shell("echo c > c.txt"))
     assert [event.call_id is not None for event in kept(in_git)] == [False, True, True]
