@@ -26,7 +26,7 @@ from .policy.broker import Decision, Gate, Intent, Question, decide, question
 from .policy.judging import Judge
 from .policy.modes import verdict
 from .policy.rules import RuleSet
-from .policy.rules_file import RulesFile
+from .policy.rules_file import RulesFile, of_settings
 from .policy.scope import Scope
 from .tools.environment import cleaned
 
@@ -100,9 +100,15 @@ class Permission:
         self._spending = spending
         self._clock = clock
         self._asked = asked
-        self._deny = tuple(deny)
+        settings = of_settings(deny)
+        self._deny = tuple(one.rule for one in settings if not one.fault)
+        self._faulty = next(
+            (f"the settings have the deny rule {one.rule[:80]!r}: {one.fault}" for one in settings if one.fault), ""
+        )
         self._home = str(host.home)
         folder = host.permissions_folder
+        # a space may hold them, under whatever name
+        self._guarded = tuple(os.path.realpath(one.parent) for one in (folder, host.kept_folder) if one is not None)
         self._saved = None if folder is None else RulesFile(folder, scope.root, home=self._home)
         self._open = {call_id: one.question for call_id, one in asked.items() if one.answer is None}
 
@@ -215,6 +221,8 @@ class Permission:
     async def _decide(self, intent: Intent) -> Decision:
         rules = RuleSet() if self._saved is None else await anyio.to_thread.run_sync(self._saved.read)
         language, own = await self._kernel(intent)
+        if self._faulty:
+            rules = replace(rules, allow=(), broken=rules.broken or self._faulty)
         gate = Gate(
             mode=self._host.mode,
             judge=Judge(
@@ -222,6 +230,7 @@ class Permission:
                 home=self._home,
                 deny=(*self._deny, *rules.deny),
                 language=language,
+                guarded=self._guarded,
                 environ=cleaned(os.environ),
             ),
             rules=rules,

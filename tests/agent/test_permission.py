@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from agent.acting import Acting, answer
 
+from jupyter_pernix.agent.policy.rules_file import RulesFile
 from jupyter_pernix.agent.run import Run
-from jupyter_pernix.agent.run_settings import OneModel
+from jupyter_pernix.agent.run_settings import OneModel, RunSettings
 from jupyter_pernix.agent.testing import MemoryHost, Says, ScriptedModel, call
-from jupyter_pernix.events import ApprovalRequested, PolicyDecided, ToolCallStarted
+from jupyter_pernix.events import ApprovalRequested, PolicyDecided, ProblemNoticed, ToolCallStarted
 from jupyter_pernix.ids import CallId
 from jupyter_pernix.records import ApprovalAnswer, Mode
 
@@ -176,3 +177,34 @@ async def test_a_question_shows_what_would_hide(tmp_path: Path) -> None:
     asked = acting.of(ApprovalRequested)[0]
     assert asked.detail == "echo safe\\u202e\\x1b[2K # \\u200b"
     assert asked.call_id == CallId(acting.of(PolicyDecided)[0].call_id)
+
+
+async def test_a_deny_rule_of_the_settings_that_means_nothing_makes_everything_asked(tmp_path: Path) -> None:
+    acting = Acting(root=tmp_path, can_ask=False, settings=RunSettings(scout=False, deny=("rm *",)))
+    await acting.say([Says(calls=(call("list_files"),)), answer()])
+    assert acting.statuses == ["failed"]
+    assert acting.of(PolicyDecided)[0].rule == "nobody_to_ask"
+
+
+async def test_a_rule_for_good_is_saved_before_the_call_runs_and_holds_in_other_sessions(tmp_path: Path) -> None:
+    folder = tmp_path / "config" / "permissions"
+    acting = Acting(root=tmp_path, mode="edit", answers=[ApprovalAnswer(choice="allow_always")])
+    acting.host.permissions_folder = folder
+    await acting.say([Says(calls=(call("run_shell", command="touch a"),)), answer()])
+    assert RulesFile(folder, acting.space).read().allow == ("touch",)
+
+    again = Acting(root=tmp_path, mode="edit", can_ask=False)
+    again.host.permissions_folder = folder
+    await again.say([Says(calls=(call("run_shell", command="touch b"),)), answer()])
+    assert again.statuses == ["completed"]
+    assert again.of(PolicyDecided)[0].rule == "saved:touch"
+
+
+async def test_rules_that_cannot_be_saved_hold_for_the_session_and_the_user_is_told(tmp_path: Path) -> None:
+    acting = Acting(root=tmp_path, mode="edit", answers=[ApprovalAnswer(choice="allow_always")])
+    calls = tuple(call("run_shell", command=f"touch {name}") for name in "ab")
+    await acting.say([Says(calls=calls), answer()])
+    assert acting.statuses == ["completed", "completed"]
+    assert [event.text for event in acting.of(ProblemNoticed)] == [
+        "The rules could not be saved: there is no folder for them. They hold for this session."
+    ]

@@ -10,6 +10,9 @@ from typing import Literal
 RUN_CODE = "tool:run_code"
 """The rule that allows plain code in the session's kernel; for a session, never for good."""
 
+NETWORK = "network"
+"""The rule that lets code use the network, as far as that is seen; for a session, never for good."""
+
 Ruling = Literal["auto", "ask", "ask_always", "denied"]
 """``auto``: every part is known to read inside of the space only. ``ask``: a person is asked, and may have it remembered as ``rules``.
 ``ask_always``: asked each time. ``denied``: a deny rule, or it cannot be done at all."""

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...errors import ToolError
 from ..commands import scripts, scripts_of_code
@@ -10,7 +10,7 @@ from .cells import judge_cell
 from .intent import Intent
 from .judgement import Effect, Judgement, denied, strictest
 from .opening import read_bytes
-from .paths import How, judge_path
+from .paths import How, inside, judge_path
 from .rules import paths_denied, tool_denied
 from .scope import OutOfScope, Scope
 from .shell import judge_line
@@ -43,13 +43,15 @@ class Judged:
 @dataclass(frozen=True, kw_only=True)
 class Judge:
     """For one space. ``home``: canonical. ``language`` of the kernel; ``automagic``: a bare line may be a command there. ``environ``: what a
-    command line is run with."""
+    command line is run with. ``guarded``: canonical folders with what this program stands on (its settings, its log); what is known to
+    touch them is asked about each time."""
 
     scope: Scope
     home: str
     deny: tuple[str, ...] = ()
     language: str = "python"
     automagic: bool = False
+    guarded: tuple[str, ...] = ()
     environ: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def judge(self, intent: Intent) -> Judged:
@@ -66,7 +68,9 @@ class Judge:
         targets += given.cells
         targets += self._scripts((*scripts(given.command), *scripts_of_code(given.code)))
         whole = strictest(found, nothing="has no effect")
-        return Judged(judgement=self._denied(intent, whole), targets=tuple(targets), opened=tuple(opened))
+        return Judged(
+            judgement=self._denied(intent, self._kept_from(whole)), targets=tuple(targets), opened=tuple(opened)
+        )
 
     def _cell(self, code: str) -> Judgement:
         found = judge_cell(
@@ -78,6 +82,14 @@ class Judge:
             deny=self.deny,
         )
         return found.judgement
+
+    def _kept_from(self, whole: Judgement) -> Judgement:
+        touched = (*whole.reads, *whole.writes)
+        folder = next((one for one in self.guarded for path in touched if inside(path, one)), None)
+        if folder is None or whole.ruling == "denied":
+            return whole
+        why = f"touches {folder}, which this program stands on"
+        return replace(whole, ruling="ask_always", rules=(), grave=True, why=why)
 
     def _denied(self, intent: Intent, whole: Judgement) -> Judgement:
         rule = tool_denied(intent.tool, self.deny) or paths_denied(

@@ -270,3 +270,13 @@ def test_choices_follow_what_may_be_remembered(gate: Any) -> None:
 )
 def test_the_question_names_the_action(intent: Intent, text: str) -> None:
     assert question(intent).question == text
+
+
+def test_what_this_program_stands_on_is_asked_about_each_time(home: Path) -> None:
+    own = home / "proj" / "conf"
+    own.mkdir()
+    judge = Judge(scope=Scope(home / "proj"), home=str(home), guarded=(str(own),))
+    for intent in (read("conf/endpoints.json"), write("conf/config.toml"), shell("cat conf/a"), shell("touch conf/a")):
+        decision = decide(intent, Gate(mode="auto", judge=judge, rules=RuleSet(allow=("touch",))))
+        assert (decision.verdict, decision.offers) == ("ask", ())
+    assert decide(read("config/a"), Gate(mode="auto", judge=judge)).verdict == "allow"

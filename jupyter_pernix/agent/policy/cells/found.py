@@ -6,15 +6,13 @@ files, packages and the network, since the line itself is shown beside it.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...commands import installs
-from ..judgement import EFFECTS_IN_WORDS, Effect, Judgement, Ruling, denied, strictest
+from ..judgement import EFFECTS_IN_WORDS, NETWORK, RUN_CODE, Effect, Judgement, Ruling, denied, strictest
 from ..paths import How, canonical, judge_path
 from ..shell import judge_line
 from ..shell.deny import Denials
-
-RUN_CODE = "tool:run_code"
 
 _WEIGHT: dict[Effect, tuple[Ruling, bool]] = {
     "deletes": ("ask_always", True),
@@ -63,6 +61,8 @@ _LOCAL_FILE = re.compile(r"(?i)\Afile://(localhost)?(?=/)")
 _HOLDS_SECRETS = re.compile(
     r"(?i)\.(?:ssh|aws|gnupg|netrc|kube|docker|env|pgpass|npmrc|pypirc)\b|id_(?:rsa|dsa|ecdsa|ed25519)|credential|token|shadow|\.(?:pem|key)\b"
 )
+_FETCHES = re.compile(r"\b(?:curl|wget|http|https|xh|aria2c|nc|ncat|socat|telnet|lynx|w3m)\b")
+_FETCHING = frozenset[Effect](("network", "runs_process", "installs", "writes_file"))
 _SEVERAL = re.compile(r"[;&|\n`]|\$\(")
 _LONGEST_SEARCHED = 4_000
 _LINES = 200
@@ -94,11 +94,20 @@ class Found:
         for effect in effects:
             ruling, usual = _WEIGHT.get(effect, ("ask", False))
             heavy = usual if grave is None else grave
+            if effect == "network" and grave is None:
+                self._network(why)
+                continue
             said = why or f"this {EFFECTS_IN_WORDS[effect]}"
             self._add(effect)
             self.parts.append(
                 Judgement(ruling="ask_always" if heavy else ruling, why=said, effects=(effect,), grave=heavy)
             )
+
+    def _network(self, why: str) -> None:
+        """What a person may allow for a session."""
+        self._add("network")
+        said = why or f"this {EFFECTS_IN_WORDS['network']}"
+        self.parts.append(Judgement(ruling="ask", why=said, rules=(NETWORK,), effects=("network",), grave=True))
 
     def see_mildly(self, *effects: Effect) -> None:
         """Effects of what is asked about as any cell is."""
@@ -117,6 +126,9 @@ class Found:
         judged = self.judge(line)
         self.parts.append(judged)
         self._add("runs_process", *_shown(line, judged.effects))
+        if judged.ruling == "auto" and _FETCHES.search(line):
+            # what a command may fetch from this machine unasked, a cell may not: what it does with it is not seen
+            self._network("")
 
     def judge(self, line: str) -> Judgement:
         return judge_line(line, root=self.root, home=self.home, folder=self.folder, deny=self.deny)
@@ -212,7 +224,15 @@ def _among(these: frozenset[Effect], effects: Iterable[Effect]) -> list[Effect]:
 
 def _of_cell(part: Judgement) -> Judgement:
     """A part's judgement as it counts for its cell: rules for words of the shell cover no cell."""
-    rules = tuple(rule for rule in part.rules if rule.startswith(("dir:", "file:")))
+    rules = tuple(rule for rule in part.rules if rule == NETWORK or rule.startswith(("dir:", "file:")))
+    if (
+        part.ruling == "ask"
+        and part.grave
+        and not rules
+        and "network" in part.effects
+        and set(part.effects) <= _FETCHING
+    ):
+        return replace(part, rules=(NETWORK,))
     ruling: Ruling = part.ruling
     if ruling == "auto" or (ruling == "ask" and not part.grave):
         ruling = "ask"
