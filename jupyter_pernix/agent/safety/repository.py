@@ -7,6 +7,8 @@ from pathlib import Path
 from .git import GitFailed, run
 
 _LONGEST = 4096
+_WRITTEN = ("objects", "refs", "refs/pernix")
+"""Where we let git write; a link there would lead it out of the repository."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,9 +45,13 @@ def find_repository(folder: Path) -> Repository | None:
         if entry.is_symlink():
             raise GitFailed("its .git is a link")
         own = entry if entry.is_dir() else _named(entry)
+        if own is entry and (own / "commondir").exists():
+            raise GitFailed("its repository names another one")
         common = _common(own)
         if not (own / "HEAD").exists() or not (common / "objects").is_dir():
             raise GitFailed("its repository is broken: HEAD or objects are missing")
+        if any((common / name).is_symlink() for name in _WRITTEN):
+            raise GitFailed("its objects or refs are links to somewhere else")
         return Repository(top=top, own=own, common=common, sha256=_sha256(common))
     return None
 

@@ -279,6 +279,24 @@ def test_a_repository_that_is_not_what_it_seems_is_not_used(
         find_repository(top)
 
 
+def test_a_repository_that_leads_elsewhere_is_not_written_into(space: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    for name in ("refs/pernix", "objects", "refs"):
+        part = space / ".git" / name
+        part.mkdir(exist_ok=True)
+        part.rename(other / part.name)
+        part.symlink_to(other / part.name)
+        with pytest.raises(GitFailed, match="links"):
+            find_repository(space)
+        part.unlink()
+        (other / part.name).rename(part)
+    assert find_repository(space) is not None
+    (space / ".git" / "commondir").write_text(f"{other}\n")
+    with pytest.raises(GitFailed, match="names another"):
+        find_repository(space)
+
+
 def test_a_broken_configuration_is_an_error_with_gits_words(space: Path, tmp_path: Path) -> None:
     (space / ".git" / "config").write_text("[core\n")
     with pytest.raises(GitFailed, match="config"):
