@@ -339,14 +339,14 @@ def _with_tildes(pieces: list[Piece]) -> list[Piece]:
         if value is not None:
             colons = range(len(piece.text) - 1)
             starts |= {at + 1 for at in colons if piece.text[at] == ":" and (index > 0 or at >= value.end())}
-        out += _split_tildes(piece.text, starts, last=last, colons=value is not None)
+        out += _split_tildes(piece.text, starts, last=last)
     return out
 
 
-def _split_tildes(text: str, starts: set[int], *, last: bool, colons: bool) -> list[Piece]:
+def _split_tildes(text: str, starts: set[int], *, last: bool) -> list[Piece]:
     out, done = _Pieces(), 0
     for start in sorted(starts):
-        found = _TILDE.match(text, start) if colons else re.compile(r"~[^/]*").match(text, start)
+        found = _TILDE.match(text, start)
         if found is None:
             continue
         if start > done:

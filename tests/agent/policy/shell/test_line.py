@@ -82,6 +82,8 @@ def test_program_of_the_space_that_hides_a_known_one_is_asked(world: World):
         ("cat $OLDPWD", "ask_always"),
         ("echo $API_KEY", "ask_always"),
         ("cat ~root/x", "ask_always"),
+        ("cat ~+:/../../secret.txt", "ask_always"),
+        ("cat ~:/../secret.txt", "ask_always"),
         ("dd if=list.txt of=~/x", "ask_always"),
         ("sort list.txt -o ~/x", "ask_always"),
     ],

@@ -90,6 +90,10 @@ def read_arguments(line: str, variables: dict[str, str]) -> list[str] | None:
     return [one.word.text or "" for one in known]
 
 
+def test_tilde_ends_at_a_colon():
+    assert read_arguments("k ~+:$/x ~:x a~:x x=~:~/y", {"PWD": "/p", "HOME": "/h"}) == ["/p:$/x", "/h:x", "a~:x", "x=/h:/h/y"]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_words_are_decoded_as_bash_decodes_them(tmp_path: Path, seed: int):
     source = random.Random(seed)
