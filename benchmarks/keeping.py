@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def main(count: int) -> None:
                 (space / "d0" / "new.txt").write_text(str(number), encoding="utf-8")
                 took, snapshot = seconds(snapshots.take)
                 changed.append(took)
-                named.append(seconds(lambda kept=snapshot: snapshots.commit(kept, ref="refs/pernix/b/1", says="b"))[0])
+                named.append(seconds(partial(snapshots.commit, snapshot, ref="refs/pernix/b/1", says="b"))[0])
             print(
                 f"{count} files, {name}: first {first:.3f}, unchanged {statistics.median(same):.3f}, "
                 f"changed {statistics.median(changed):.3f}, commit {statistics.median(named):.3f}"
