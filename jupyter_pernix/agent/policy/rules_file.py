@@ -1,40 +1,24 @@
-"""The rules that a user has saved: a file for each space and one for all, below the user's own configuration.
+"""The rules that a user has saved: a file for each space and one for all, below the user's own configuration. How they are read and
+changed: ``kept_file.py``."""
 
-What cannot be trusted to be the user's own words (not JSON, someone else's, writable by others or by the agent, a link) is neither used
-nor overwritten.
-"""
-
-import errno
-import hashlib
 import os
-import stat
-import threading
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
-from ...errors import Conflict, InvalidInput
+from ...errors import InvalidInput
 from .judgement import RUN_CODE
-from .own_files import Untrusted, check_owner, locked, opened_folder, write
-from .paths import inside, judge_path
+from .kept_file import VERSION, Kept, KeptFile, is_exposed, name_for
 from .rule_forms import normal, valid_deny, valid_rule
 from .rules import RuleSet
 
-VERSION = 1
 FOLDER = "permissions"
 """The name of the folder, below the user's configuration of this program."""
 EVERYWHERE = "everywhere.json"
 """The name of the file for all spaces."""
-
-_LARGEST = 1_000_000
-_SETTLED_NS = 100_000_000
-"""A file that was changed just before it was read may be changed again within the same tick of the file system's clock."""
-
-Signature = tuple[int, ...]
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -45,11 +29,9 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     by: str = ""
 
 
-class Saved(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a file holds. ``space``: the folder that it is about, "" for all. A rule may stand there as a bare string."""
+class Saved(Kept, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a file holds. A rule may stand there as a bare string."""
 
-    version: int = VERSION
-    space: str = ""
     allow: list[Entry | str] = []
     deny: list[Entry | str] = []
 
@@ -79,11 +61,11 @@ class RulesFile:
         self.folder = folder
         self.space = os.path.realpath(space_root) if space_root is not None else ""
         self._home = home
-        exposed = bool(self.space) and _exposed(os.path.realpath(folder), self.space, home)
-        files = [_File(folder, EVERYWHERE, "", exposed)]
-        if space_root is not None:
-            files.append(_File(folder, name_for(self.space), self.space, exposed))
-        self._files = files
+        exposed = is_exposed(folder, self.space, home)
+        names = {"": EVERYWHERE} if space_root is None else {"": EVERYWHERE, self.space: name_for(self.space)}
+        self._files = [
+            KeptFile(folder, name, Saved(space=space), exposed=exposed, what="rule") for space, name in names.items()
+        ]
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -173,142 +155,8 @@ class RulesFile:
             return valid_deny(rule)
         return "it is given for a session, never for good" if rule == RUN_CODE else valid_rule(rule, home=self._home)
 
-    def _file(self, everywhere: bool) -> "_File":
+    def _file(self, everywhere: bool) -> KeptFile[Saved]:
         return self._files[0] if everywhere else self._files[-1]
-
-
-def name_for(space: str) -> str:
-    """The name of the file about the space with this canonical root."""
-    return hashlib.sha256(os.fsencode(space)).hexdigest()[:32] + ".json"
-
-
-def _exposed(folder: str, space: str, home: str) -> bool:
-    """Whether the agent could write there as it writes any file of the space."""
-    judged = judge_path(f"{folder}/{EVERYWHERE}", "write", root=space, home=home or os.path.realpath(Path.home()))
-    return inside(folder, space) and judged.ruling != "ask_always"
-
-
-class _File:
-    """One of the two. What was read is kept until the file changes. ``exposed``: it is where the agent may write."""
-
-    def __init__(self, folder: Path, name: str, space: str, exposed: bool) -> None:
-        self._exposed = exposed
-        self.name = name
-        self.space = space
-        self._folder = folder
-        self._kept: tuple[Signature, Saved, str] | None = None
-        self._reading = threading.Lock()
-
-    def read(self) -> tuple[Saved, str]:
-        """What it holds, and why it must not be used: "" if it may, or is not there."""
-        with self._reading:
-            now = self._signature()
-            if self._kept is not None and self._kept[0] == now:
-                return self._kept[1:]
-            saved, reason = Saved(), ""
-            try:
-                saved = self._load()
-            except Untrusted as exc:
-                reason = str(exc)
-            settled = bool(now) and time.time_ns() - max(now[-2:]) > _SETTLED_NS
-            self._kept = (now, saved, reason) if settled and now == self._signature() else None
-            return saved, reason
-
-    def _signature(self) -> Signature:
-        """Differs when the file, or who may write to it, has changed; empty if it is not there."""
-        try:
-            folder = os.lstat(self._folder)
-            file = os.lstat(self._folder / self.name)
-        except OSError:
-            return ()
-        return (
-            folder.st_mode,
-            folder.st_uid,
-            file.st_mode,
-            file.st_uid,
-            file.st_dev,
-            file.st_ino,
-            file.st_size,
-            file.st_mtime_ns,
-            file.st_ctime_ns,
-        )
-
-    def _load(self) -> Saved:
-        """:raises Untrusted: if it is there and cannot be used"""
-        try:
-            with opened_folder(self._folder) as folder:
-                return self._load_from(folder)
-        except FileNotFoundError:
-            return self._empty()
-        except OSError as exc:
-            raise Untrusted(f"cannot be read: {os.strerror(exc.errno or 0)}") from exc
-
-    def _load_from(self, folder: int) -> Saved:
-        """:raises FileNotFoundError: if it is not there"""
-        try:
-            fd = os.open(self.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-        except OSError as exc:
-            if exc.errno == errno.ELOOP:
-                raise Untrusted("is a link") from exc
-            raise
-        with os.fdopen(fd, "rb") as file:
-            self._check_place()
-            check_owner(os.fstat(fd), stat.S_ISREG, "a file")
-            content = file.read(_LARGEST + 1)
-        if len(content) > _LARGEST:
-            raise Untrusted(f"has more than {_LARGEST:,} bytes")
-        return self._decoded(content)
-
-    def _decoded(self, content: bytes) -> Saved:
-        try:
-            saved = msgspec.json.decode(content, type=Saved)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
-            raise Untrusted(f"is not what it should be: {exc}") from exc
-        if saved.version > VERSION:
-            raise Untrusted(f"was written by a newer version (format {saved.version}, this one knows {VERSION})")
-        if saved.space != self.space:
-            raise Untrusted(f"is about another space: {saved.space[:200]!r}")
-        return saved
-
-    def _check_place(self) -> None:
-        """:raises Untrusted: if the agent could have written it"""
-        if self._exposed:
-            raise Untrusted("is in the space, where the agent may write: move Jupyter's configuration folder out of it")
-
-    def _empty(self) -> Saved:
-        return Saved(space=self.space)
-
-    def change(self, made: Callable[[Saved], Saved]) -> None:
-        """Read, change and write as one, whoever else does.
-
-        :raises Conflict: if it cannot be done; the file is as it was
-        """
-        path = self._folder / self.name
-        try:
-            self._folder.mkdir(parents=True, mode=0o700, exist_ok=True)
-            with opened_folder(self._folder) as folder, locked(self.name, folder):
-                self._check_place()
-                try:
-                    before = self._load_from(folder)
-                except FileNotFoundError:
-                    before = self._empty()
-                after = made(before)
-                if after != before:
-                    write(self.name, _encoded(after), folder)
-        except Untrusted as exc:
-            raise Conflict(
-                f"The rule was not saved: {path} {exc}. Put it right or move it away, then try again."
-            ) from exc
-        except OSError as exc:
-            raise Conflict(f"The rule was not saved: {path}: {os.strerror(exc.errno or 0)}") from exc
-
-
-def _encoded(saved: Saved) -> bytes:
-    """:raises Untrusted: if it would be too large to be read again"""
-    content = msgspec.json.format(msgspec.json.encode(saved), indent=1) + b"\n"
-    if len(content) > _LARGEST:
-        raise Untrusted(f"would have more than {_LARGEST:,} bytes")
-    return content
 
 
 def _entries(given: list[Entry | str]) -> list[Entry]:
