@@ -57,7 +57,11 @@ CHANGING = (
     | {"patch", "ed", "rename", "vidir", "sponge", "mkfifo", "link", "symlinks", "xclip", "pbcopy", "xsel",
     "screencapture", "open", "xdg-open"}
 )  # fmt: skip
-_TAR = spec("t v z j J f: Z zstd gzip bzip2 xz list verbose file: exclude: wildcards no-wildcards", "text")
+_TAR = spec(
+    """c~ x~ r~ u~ A~ d~ k~ m~ p~ O~ a~ create~ extract~ get~ append~ update~ t v z j J f: Z zstd gzip bzip2 xz list verbose file:
+    exclude: wildcards no-wildcards""",
+    "text",
+)
 
 
 def judge_changing(call: Call) -> Finding:
@@ -177,7 +181,10 @@ def _truncate(call: Call) -> Finding:
 
 
 def _tar(call: Call) -> Finding:
-    args = (("-" + call.args[0], *call.args[1:]) if call.args and re.fullmatch("[a-zA-Z]+", call.args[0]) else call.args)  # fmt: skip
+    args = call.args
+    if args and re.fullmatch("[a-zA-Z]+", args[0]):
+        # without a dash the values follow the letters, whatever the order of these
+        args = ("-" + args[0].replace("f", "") + ("f" if "f" in args[0] else ""), *args[1:])
     found = parse(_TAR, args)
     archive = found.value("-f", "--file") or ""
     paths = [*path_words(call.args), *(value or "" for name, value in found.given if name in ("-f", "--file"))]
@@ -192,8 +199,8 @@ def _tar(call: Call) -> Finding:
             reads=paths,
             writes=paths,
         )
-    if not found.unknown and found.has("-t", "--list") and archive:
-        return only_reads("tar -t", reads=[archive])
+    if not (found.unknown or found.follows) and found.has("-t", "--list") and archive:
+        return only_reads("tar -t", reads=[archive, *paths])
     if any(
         re.match(
             r"-[A-Za-z]*[PC]|--(?:dir|abs|one|unlink|recursive-unlink|overwrite|remove|transform|xform|strip)", arg
@@ -203,9 +210,14 @@ def _tar(call: Call) -> Finding:
         after = [args[at + 1] for at, arg in enumerate(args[:-1]) if re.fullmatch(r"-[A-Za-z]*C|--directory", arg)]
         return always("tar writes or reads where it is told to", "writes_file", reads=paths, writes=[*paths, *after])
     extracts = any(re.match(r"-[A-Za-z]*x|--(?:extract|get)", arg) for arg in args)
-    why = "tar unpacks what the archive names" if extracts else "tar writes an archive"
+    if extracts or not archive:
+        return always(
+            "tar unpacks whatever the archive names, also files that make something run later",
+            "writes_file",
+            reads=paths,
+        )
     return asks(
-        why, EXACT, effects=("writes_file",), reads=[*paths, *found.operands], writes=["." if extracts else archive]
+        "tar writes an archive", EXACT, effects=("writes_file",), reads=[*paths, *found.operands], writes=[archive]
     )
 
 

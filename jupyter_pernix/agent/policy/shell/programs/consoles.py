@@ -101,7 +101,7 @@ _JQ_UNSAFE = re.compile(
 )
 _YQ_UNSAFE = re.compile(r"env|load|\$ENV|eval|system|input_filename|strenv|import|include|split_doc")
 _YQ = spec(
-    """r y Y c C M n s e P N o: p: j 0 S raw-output compact-output null-input slurp exit-status prettyPrint no-doc output-format:
+    """r y Y c C M n s! e P N o: p: j 0 S raw-output compact-output null-input slurp exit-status prettyPrint no-doc output-format:
     input-format: tojson colors no-colors sort-keys unwrapScalar? indent: I: yaml-output i! in-place! inplace! from-file! f! split-exp!"""
 )
 _XXD = {

@@ -150,7 +150,7 @@ def _read(call: Call, phrase: str, of: Spec, rest: tuple[str, ...]) -> Finding:
         return asks(
             f"{name} writes {written!r}", EXACT, effects=("writes_file",), reads=path_words(rest), writes=(written,)
         )
-    if any("%G" in arg for arg in rest):
+    if any("%G" in arg or "signature" in arg for arg in rest):
         return always(
             f"{name} runs the program that checks signatures", "runs_process", "opaque", reads=path_words(rest)
         )

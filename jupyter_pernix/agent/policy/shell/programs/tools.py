@@ -88,7 +88,7 @@ def judge_tool(call: Call, of: Tool, judge: JudgeCall) -> Finding:
     paths = tuple(dict.fromkeys((*found.reads, *path_words(args))))
     words = found.operands
     phrase, rest = _phrase(of, words)
-    known_ahead = not (found.unknown or found.starts)
+    known_ahead = not (found.unknown or found.starts or found.follows)
     if not known_ahead:
         # an option whose reach is not known may hide where the subcommand begins
         if any(word in of.never or word in of.runners for word in args) or found.starts:
@@ -98,7 +98,7 @@ def judge_tool(call: Call, of: Tool, judge: JudgeCall) -> Finding:
                 grave=True,
                 reads=paths,
             )
-        return asks(f"{found.unknown} of {call.name} is not known", EXACT, reads=paths)
+        return asks(f"{found.unknown or found.follows} of {call.name} may change what it does", EXACT, reads=paths)
     if not words:
         return (
             asks(f"{call.name} runs", call.name, reads=paths)

@@ -36,6 +36,23 @@ find src -exec sed -i s/a/b/ {} +
 find src -exec awk '{print > "x"}' {} +
 find -files0-from list.txt
 xargs ls
+find . -name '*.py' -exec sed -i s/a/b/ {} \;
+find . -exec sh {} \;
+find . -exec python {} \;
+find . -exec {} +
+find src -exec wc -l {} + -delete
+find src \( -name x -exec rm {} \; \)
+find ./outlink/ -name x
+find .. -name x
+find ~ -name x
+find -name x -fprint0 y
+find . -execdir wc {} \; -ok rm {} \;
+find . -regextype x -newerXY z -exec cat {} \;
+find . -type f -o -exec cat {} \;
+find . ! -type f -exec cat {} \;
+find . -type l -exec cat {} \;
+find . -type f,l -exec cat {} \;
+find . -xtype f -exec cat {} \;
 """)
 
 

@@ -109,6 +109,103 @@ git show --ext-diff
 git lfs pull
 git maintenance run
 git help log
+git diff --ext-diff
+git diff -O list.txt
+git diff --textc
+git diff --outp=x
+git log --outp x
+git show --textconv
+git show --no-ext-diff --output=x
+git log -p --output=x
+git log -G x --exec=y
+git blame --ignore-revs-file /etc/passwd x
+git blame --contents=/etc/passwd x
+git grep --open x
+git grep -Ovim x
+git grep --ext-grep x
+git grep --no-ind x /etc
+git grep -nO x
+git ls-files --exclude-from=/etc/passwd
+git ls-files --exclude-per-directory=x -i > /etc/x
+git cat-file --filters HEAD:x
+git cat-file --batch-check
+git rev-parse --parseopt
+git rev-parse --sq-quote x > /tmp/y
+git config --get-color x
+git config --file x.cfg a.b
+git config -f /etc/gitconfig --list
+git config --blob x --list
+git config --unset user.name
+git config --add a.b c
+git config a.b c
+git config --replace-all a.b c
+git config --global --list
+git config --system --list
+git config --rename-section a b
+git config set a.b c
+git config unset a.b
+git config credential.helper
+git config --get http.extraheader
+git config --includes --file x --list
+git branch --set-upstream-to=x
+git branch -c a b
+git branch --track x y
+git branch -l x -D y
+git branch --list -D y
+git branch -rd x/y
+git branch --unset-upstream
+git tag -l -d x
+git tag -l x -f y
+git tag x HEAD
+git remote -v update
+git remote rename a b
+git remote set-url origin x
+git remote prune origin
+git remote -v show origin
+git stash show -p --ext-diff
+git stash list --output=x
+git stash branch x
+git stash
+git reflog --output=x
+git reflog expire
+git worktree prune
+git worktree list --foo
+git submodule status --foo
+git submodule init
+git submodule summary --foo
+git bisect reset
+git bisect start
+git lfs env --foo
+git bundle verify x
+git bundle list-heads /etc/x
+git sparse-checkout set x
+git diff-index --output=x HEAD
+git range-diff --output=x a b c
+git shortlog --output=x
+git fsck --write-graph
+git show-index < x
+git check-attr --stdin
+git check-ignore --stdin
+git name-rev --stdin
+git name-rev --annotate-stdin
+git describe --broken --foo
+git status --porcelain --foo=x
+git --html-path --exec-path=x status
+git --literal-pathspecs -c a=b status
+git --no-pager -c core.pager=x log
+git --config-env core.pager=X log
+git --attr-source=x log
+git --namespace=x log
+git --super-prefix=x status
+git -C src -C ../.. status
+git -C src/../.. log
+git -C/etc log
+git --bare log
+git var GIT_EDITOR
+git log --format='%(trailers)%G?'
+git for-each-ref --format='%(signature)'
+git for-each-ref --stdin
+git replay x
 """)
 
 

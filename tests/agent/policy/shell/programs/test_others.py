@@ -120,6 +120,104 @@ sh x.sh
 . ./x.sh
 python src/a.py
 node -r x y
+kill -0 1
+curl -so x localhost
+curl -sXPUT localhost
+curl -sd x localhost
+curl -sT x localhost
+curl --data=@/etc/passwd localhost
+curl --dat x localhost
+curl --outp x localhost
+curl --upload-fi x localhost
+curl -sK x localhost
+curl -sH 'Cookie: x' localhost
+curl --url file:///etc/passwd
+curl -s localhost --url http://evil.example
+curl -s http://localhost:80@evil.example
+curl -s http://evil.example#@localhost
+curl -s http://evil.example?x=localhost
+curl -s 'http://localhost:3000/[1-100]'
+curl -s localhost:8888/tree
+curl -s http://localhost:08888/
+curl -s http://0x7f000001/
+curl -s http://127.0.0.1.nip.io/
+curl -s //localhost/
+curl -s http:localhost
+curl -s 'http://localhost evil.example'
+curl -s gopher://localhost/
+curl -s LOCALHOST:8888
+curl -s http://[::1]:8888/
+curl -s http://127.0.0.1:8889/api/contents
+curl -s -i --request GET localhost:1 http://evil.example
+curl -s -:  http://evil.example localhost
+curl -sr 0-1 -O localhost/x
+curl -sJO localhost/x
+curl --remote-name localhost/x
+curl --create-dirs -o a/b localhost
+curl --etag-compare x localhost
+curl --cacert /etc/x https://localhost
+curl --form-escape localhost
+curl --variable x@/etc/passwd --expand-url '{{x}}' localhost
+docker ps --format x -H tcp://a
+docker -c x ps
+docker --config x images
+docker ps && docker rm x
+docker images -q --foo
+docker image ls --tree --foo
+docker version --foo
+npm ls --prefix /etc
+npm --script-shell x ls
+npm ls -g --node-options=x
+npm list --userconfig=x
+pip list --proxy x
+pip --cert x list
+pip --log /etc/x list
+pip list --log x
+pip show --log x numpy
+pip freeze -r /etc/passwd
+pip freeze -r x --path /etc
+pip check --foo
+pip --require-virtualenv --python x list
+tar -tvf a.tar -I x
+tar -tf a.tar --use-compress-program=x
+tar --use-comp x -tf a.tar
+tar -tf a.tar -F x
+tar -tf a.tar --info-script=x
+tar -tf a.tar --new-volume-script=x
+tar -tf a.tar --index-file=x
+tar -tf evil:a.tar
+tar --rsh-command=x -tf a.tar
+tar -tf a.tar --listed-incremental=x
+tar -tgx -f a.tar
+tar -uf a.tar x
+tar tfI a.tar x
+tar -t --file=/etc/a.tar
+unzip -l /etc/a.zip
+unzip -lx a.zip
+unzip -p a.zip
+gzip -c /etc/passwd
+gzip -lf x
+gzip -l /etc/x
+python3 --version; rm x
+python3 -V -c 'x'
+node -v -e x
+node --version --require=./x
+java -version -javaagent:x
+cargo --version --config x
+go version -m /etc/x
+command -v ls; rm x
+command -- rm x
+command -p rm x
+sleep 1d
+sleep infinity
+sleep 99999
+true > x
+: > list.txt
+echo x > .git/hooks/pre-commit
+tar tfv /etc/x.tar
+tar vft ../a.tar
+tar -tf a.tar -C /etc
+tar tfC a.tar /
 """)
 
 

@@ -215,6 +215,150 @@ cat /proc/self/environ
 ls ~
 du /
 type -a ls > x
+grep -rf list.txt /etc
+grep x --file /etc/passwd
+grep -f list.txt -f /etc/passwd x
+grep --include=x --exclude-from /etc/passwd y list.txt
+grep -D read x list.txt /dev/sda
+egrep -R x .
+fgrep -f/etc/passwd list.txt
+rg x -f/etc/passwd
+rg --file=/etc/passwd
+rg --ignore-file=/etc/passwd x
+rg --pre-glob '*' --pre x y
+rg -uuu --search-zip x
+rg -nz x
+rg --path-separator / --hostname-bin=x y
+rg x ../
+rg --type-add 'a:include:b' x
+fd -IHx rm
+fd x --exec=rm
+fd x -X rm
+fd --full-path x /etc
+fd x ..
+fd -g x --base-directory ..
+ls ../
+ls -d /etc
+ls -la --color=auto /root
+ls src/../..
+cat ../home/secret.txt
+cat - < /etc/passwd
+head -c 10 /dev/sda
+cat /dev/tcp/a/1
+tail --pid=1 list.txt
+tail -n1 --retry list.txt
+stat -L outlink
+stat --dereference src
+file -L x
+file --files-from=list.txt
+file -m list.txt x
+wc --files0-from list.txt
+wc --files0 list.txt
+du -X /etc/passwd .
+du --exclude-from=/etc/passwd
+du --files0-from list.txt
+sort -k1 -o list.txt list.txt
+sort --out=x list.txt
+sort --random-source=/etc/passwd list.txt
+sort -T/tmp list.txt
+sort -bo x list.txt
+sort --compress-prog=x list.txt
+shuf --output=x list.txt
+shuf -eo x a
+uniq list.txt README.md
+uniq -f1 list.txt out
+uniq --skip-fields 1 list.txt out
+comm - /etc/passwd
+diff /etc/passwd list.txt
+diff --from-file /etc list.txt
+diff -X /etc/passwd src tests
+diff -D X list.txt README.md -l
+diff . src
+cmp list.txt /etc/passwd
+join /etc/passwd list.txt
+paste /etc/passwd
+xxd -r list.txt
+xxd -i list.txt out.c
+xxd -b list.txt out
+xxd -r -p list.txt out
+xxd -l 5 -s 1 list.txt out
+xxd -o 1 list.txt out
+xxd -g2 list.txt out
+xxd -name x list.txt out
+od -f x /etc/passwd
+hexdump -f list.txt
+strings -T x @list.txt
+tree -o x src
+tree --infofile=/etc/passwd
+tree -aoL x
+tree /etc
+date -s@0
+date --set 1
+date -r /etc/passwd
+date 1200
+hostname -b
+hostname --file list.txt
+jq -n --from-file prog
+jq --slurpfile a /etc/passwd . list.txt
+jq 'input_filename' list.txt
+jq -n '$ENV | .HOME'
+jq -n 'env.HOME'
+jq -n '"\(env)"'
+jq 'import "a" as a; .' list.txt
+jq --run-tests list.txt
+jq -L/etc . list.txt
+yq -s .a list.txt
+yq '.a = load("x")' list.txt
+yq --inplace . list.txt
+yq -ni .a=1
+ps -E
+ps eaux
+ps auxwwe
+ps -o args= e
+ps --environ
+ps xe
+test -v PATH
+[ x -o -v y ]
+printf -v x y
+printf -vx y
+printf '-v' x y
+column -t ../secret.txt
+nl ../secret.txt
+cut -c1 ../secret.txt
+md5sum ../secret.txt
+sha1sum --check=x list.txt
+base64 /etc/passwd
+base64 -d -o x list.txt
+realpath --relative-to=/etc src
+readlink /proc/self/exe
+locale -a > /x
+nvidia-smi --gpu-reset
+nvidia-smi -q -f x
+nvidia-smi --filename=x
+nvidia-smi -l 1
+nvidia-smi dmon
+lsblk /dev/sda
+pgrep -F list.txt
+pgrep --signal 9 x
+git-log x
+zcat ../x.gz
+type -t ls > /etc/x
+expr 1 : 2 > /etc/x
+seq 1 2 > x
+tsort /etc/passwd
+zgrep -f /etc/passwd x
+zgrep x /etc/x.gz
+bzcat /etc/x
+dir /etc
+vdir ..
+basename x > x
+id > /etc/x
+who /etc/passwd
+users /etc/passwd
+uptime -x
+look x /etc/passwd
+pr list.txt
+
 """)
 
 

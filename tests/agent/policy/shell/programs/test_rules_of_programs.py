@@ -107,6 +107,30 @@ pip uninstall                  | pip uninstall x
 tail                           | tail -F list.txt
 """)
 
+ONLY_THIS_LINE = lines(r"""
+sort --output=out.txt list.txt
+uniq list.txt out.txt
+sed 's/a/b/w out.txt' list.txt
+sed -i.bak s/a/b/ list.txt
+git diff --output=x.diff
+git diff --output x.diff
+shuf -o x list.txt
+tree --foo
+curl -o a.zip https://example.com/a.zip
+curl -X DELETE localhost:3000/x
+make -C sub test
+docker exec app ls
+java -jar x.jar
+cargo -Z unstable build
+tar -czf a.tgz src
+find . -name '*.log' -fprint out
+awk '{print > "o"}' list.txt
+xxd -r a b
+git archive -o x.tar HEAD
+git apply x.diff
+patch -p1
+""")
+
 EACH_TIME = lines(r"""
 pip config set global.index-url x
 xargs sh
@@ -240,6 +264,12 @@ def test_line_offers_the_rule_that_names_what_runs(pristine: World, entry: str):
     rule, _, line = entry.partition(" | ")
     judgement = pristine.judge(line)
     assert (judgement.ruling, judgement.rules) == ("ask", (rule.strip(),)), judgement
+
+
+@pytest.mark.parametrize("line", ONLY_THIS_LINE)
+def test_line_whose_options_decide_what_it_does_offers_itself_alone(pristine: World, line: str):
+    judgement = pristine.judge(line)
+    assert (judgement.ruling, judgement.rules) == ("ask", (f"exact:{line}",)), judgement
 
 
 @pytest.mark.parametrize("line", EACH_TIME)

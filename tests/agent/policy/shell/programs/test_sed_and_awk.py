@@ -69,6 +69,42 @@ sed 's/[/]/x/;w f' list.txt
 sed -n '/a/,/b/{/c/!w f
 }' list.txt
 sed p /etc/passwd
+awk 'BEGIN{printf "%s", "x" > ("y")}'
+awk 'BEGIN{print "x" > ("a" "b")}'
+awk '{print $1 >$2}' list.txt
+awk '{print>"a";print}' list.txt
+awk 'BEGIN{x = 4 / 2; print x > "y"; z = 3 / 1}'
+awk 'BEGIN{a["x"]=1; print a["x"] > "o"}'
+awk '/x/{print > "o"}' list.txt
+awk 'function f(){print "x" > "o"} BEGIN{f()}'
+awk '{getline x < "/etc/passwd"; print x}' list.txt
+awk 'BEGIN { "id" | getline x }'
+awk '{print |"sh"}' list.txt
+awk '{print |& "sh"}' list.txt
+awk -f x -f y
+awk -Fx -f y
+awk -W exec=x list.txt
+awk -- '{print > "x"}' list.txt
+awk --include=inplace '{print}' list.txt
+awk --load=x '{print}' list.txt
+awk --profile=x '{print}' list.txt
+awk --sandbox --file x list.txt
+awk -S -f x
+sed -n --file=x list.txt
+sed -n -f x list.txt
+sed -z -i s/a/b/ list.txt
+sed -rni s/a/b/ list.txt
+sed -I s/a/b/ list.txt
+sed -n 'x;w /dev/tcp/a/1' list.txt
+sed 's/a/b/
+w out' list.txt
+sed '/a/{
+w out
+}' list.txt
+sed 'c\
+w out
+w out2' list.txt
+sed --line-length=5 -s w\ out list.txt
 """)
 
 
