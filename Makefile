@@ -20,7 +20,7 @@ UV = index="$${PIP_INDEX_URL:-$$($(BIN)/python -m pip config get global.index-ur
 	[ -z "$$index" ] || export UV_DEFAULT_INDEX="$$index"; VIRTUAL_ENV="$(VENV)" $(BIN)/uv
 
 .DEFAULT_GOAL := help
-.PHONY: help lab workspace setup test lint types-check frontend-lint frontend-test types types-gen-check unit browser chromium \
+.PHONY: help lab workspace setup test lint types-check frontend-lint frontend-test types types-gen-check unit browser chromium bubblewrap \
 	pytest build build-frontend wheel format lock clean
 
 help:
@@ -96,7 +96,7 @@ lab: setup workspace
 
 STAGES := lint types-check frontend-lint frontend-test types-gen-check pytest
 
-test: setup chromium
+test: setup chromium bubblewrap
 	@failed=; times=; for stage in $(STAGES); do \
 		echo "== $$stage"; began=$$(date +%s); \
 		$(MAKE) --no-print-directory $$stage || failed="$$failed $$stage"; \
@@ -141,6 +141,14 @@ chromium:
 		echo "the browser tests need Chromium: sudo apt-get install chromium" >&2; exit 1; fi; \
 	echo "installing Chromium"; $$as apt-get update -qq && \
 	DEBIAN_FRONTEND=noninteractive $$as apt-get install -qq -y --no-install-recommends chromium >/dev/null
+
+# The sandbox; its tests are skipped, with the reason, where it cannot be had.
+bubblewrap:
+	@command -v bwrap >/dev/null && exit 0; command -v apt-get >/dev/null || exit 0; \
+	if [ "$$(id -u)" = 0 ]; then as=; elif sudo -n true 2>/dev/null; then as=sudo; else exit 0; fi; \
+	echo "installing bubblewrap"; { $$as apt-get update -qq && \
+	DEBIAN_FRONTEND=noninteractive $$as apt-get install -qq -y --no-install-recommends bubblewrap; } >/dev/null 2>&1 || \
+		echo "bubblewrap could not be installed: the tests of the sandbox will be skipped"
 
 # ---- make things
 

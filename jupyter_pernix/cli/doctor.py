@@ -33,6 +33,7 @@ def doctor_command(options: argparse.Namespace) -> int:
     """1 if there is a problem."""
     findings = [versions(), settings(), server_extension(), browser_extension()]
     findings += _server(start=not options.no_start)
+    findings.append(sandbox())  # a server's own, which knows its settings, comes first
     known = dict[str, Finding]()
     for finding in findings:
         known.setdefault(finding.name, finding)
@@ -126,6 +127,13 @@ def browser_extension() -> Finding:
         detail="JupyterLab would not find it",
         hint=f"{sys.executable} -m pip install --force-reinstall jupyter_pernix",
     )
+
+
+def sandbox() -> Finding:
+    # Imported here, as above.
+    from ..kernel.sandbox import Limits, finding
+
+    return finding(wanted=False, limits=Limits())
 
 
 def _server(*, start: bool) -> list[Finding]:
