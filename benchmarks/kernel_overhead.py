@@ -112,7 +112,7 @@ def a_wall(folder: Path) -> Wall:
 
 async def main(cells: int, rounds: int, sandbox: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        await compare(cells, rounds, Path(os.path.realpath(folder)), sandbox)
+        await compare(cells, rounds, Path(await anyio.Path(folder).resolve()), sandbox)
 
 
 async def compare(cells: int, rounds: int, folder: Path, sandbox: bool) -> None:
