@@ -52,6 +52,7 @@ TEXT_ONLY = word_set("""ipython ipython3 bpython ptpython psql mysql mariadb sql
 _MODULES_TAKING_TEXT = word_set(
     "timeit code pdb asyncio IPython ipython runpy sqlite3 cProfile profile trace bdb idlelib zipapp"
 )
+_MODULES_INSTALLING = word_set("ipykernel xeus_python bash_kernel metakernel site")
 _MODULES_SERVING = word_set(
     "http.server pydoc smtpd uvicorn gunicorn flask hypercorn notebook jupyter_server xmlrpc.server"
 )
@@ -145,6 +146,8 @@ def _run_module(call: Call, module: str, start: int, judge: JudgeCall) -> Findin
         return always("Which module python runs is not known", "opaque", reads=reads)
     if module in _MODULES_TAKING_TEXT:
         return always(f"The module {module} runs what it is given as code", "runs_code_from_text", reads=reads)
+    if module in _MODULES_INSTALLING:
+        return always(f"The module {module} changes what runs later", "runs_later", grave=True, reads=reads)
     if module in _MODULES_SERVING:
         return always(f"The module {module} opens a port of this machine", "network", grave=True, reads=reads)
     rule = f"{call.name} -m {module}"

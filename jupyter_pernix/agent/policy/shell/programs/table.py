@@ -126,6 +126,8 @@ def _by_name(call: Call) -> Finding:
     if name in wrappers.WRAPPERS:
         query = consoles.judge_command_query(call) if name == "command" else None
         return query or wrappers.judge_wrapper(call, judge_program)
+    if name == "jupyter" and "list" in call.args and call.args[0] in ("lab", "notebook", "server", "nbclassic"):
+        return always("This shows the tokens of the servers that run here", "reads_secret", grave=True)
     if name in toolset.TOOLS:
         return tools.judge_tool(call, toolset.TOOLS[name], judge_program)
     if name in toolset.RUNNERS:

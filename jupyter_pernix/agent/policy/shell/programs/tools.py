@@ -194,7 +194,7 @@ def _runner(call: Call, options: Spec, rule: str, rest: tuple[str, ...], judge: 
         at = rest.index(found.starts) + 1 if found.starts in rest else len(rest)
         text = text or (rest[at] if at < len(rest) else None)
         return always(
-            f"{rule} {found.starts} runs a text as a command",
+            f"{rule} {found.starts} runs a text or decides what is run",
             "runs_code_from_text",
             runs_text=text,
             reads=path_words(rest),

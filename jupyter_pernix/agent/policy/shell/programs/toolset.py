@@ -162,9 +162,16 @@ TOOLS: Mapping[str, Tool] = {
     ),
     "flutter": tool("", groups="pub", fetches="pub/get", publishes="pub/publish"),
     "mix": tool("", publishes="hex.publish", opens="run"),
-    "jupyter": tool("", opens="console qtconsole", asked=None, deletes=""),
+    "jupyter": tool(
+        "",
+        groups="kernelspec labextension server nbextension serverextension",
+        opens="""console qtconsole run trust server kernelspec/install kernelspec/remove kernelspec/uninstall kernelspec/install-self
+        labextension/install labextension/develop labextension/link labextension/enable labextension/disable labextension/uninstall
+        nbextension serverextension migrate""",
+        risky="generate-config",
+    ),
     "ruff": tool("q v config~", groups="", asked=None),
-    "pre-commit": tool("", fetches="autoupdate install install-hooks"),
+    "pre-commit": tool("", fetches="autoupdate install-hooks", opens="install uninstall init-templatedir"),
     "docker-compose": tool(
         "f< p: file< project-name: profile: env-file<",
         asked="up build ps logs config images top port version start stop restart pull",

@@ -105,6 +105,9 @@ frobnicate                     | frobnicate x y
 bash scripts/test.sh           | bash -e scripts/test.sh
 pip uninstall                  | pip uninstall x
 tail                           | tail -F list.txt
+jupyter kernelspec list        | jupyter kernelspec list
+jupyter lab                    | jupyter lab
+jupyter nbconvert              | jupyter nbconvert --execute a.ipynb
 """)
 
 ONLY_THIS_LINE = lines(r"""
@@ -256,6 +259,14 @@ rm --version
 python3 -m pdb x
 gpg --list-keys
 ssh-keygen -l
+jupyter kernelspec install x
+jupyter lab list
+jupyter server list
+jupyter trust x.ipynb
+jupyter lab --generate-config
+python -m ipykernel install --user
+python -m jupyter kernelspec install x
+pre-commit install
 """)
 
 
