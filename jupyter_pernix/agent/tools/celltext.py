@@ -24,6 +24,12 @@ def about(state: NotebookState) -> str:
     return f"{state.name}: {cells}, {state.language}, {_HELD[state.owner]}{kernel}."
 
 
+def place_of(state: NotebookState, cell_id: str) -> str:
+    """A cell as a person knows it, who sees no ids: by its place, counted from 1."""
+    numbers = [number for number, cell in enumerate(state.cells, 1) if cell.cell_id == cell_id]
+    return f"{f'cell {numbers[0]}' if numbers else 'a new cell'} of {state.name}"
+
+
 def whole_cell(state: NotebookState, cell: CellSnapshot, *, longest_outputs: int = _LONGEST_OUTPUTS) -> str:
     """The cell with all of its source."""
     lines = [_shortened(line) for line in lines_of(cell.source)]

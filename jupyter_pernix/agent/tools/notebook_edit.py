@@ -15,7 +15,7 @@ from ...ports import NotebookState, TurnHost
 from ...records import CellChange, CellSnapshot, CellType
 from ..policy.broker import Targets
 from .base import Arguments, PrepareContext, Prepared, Tool, ToolContext, ToolResult
-from .celltext import known_from, whole_cell
+from .celltext import known_from, place_of, whole_cell
 from .notebook_read import NotebookPath, cell_of, state_of
 from .notebook_reconcile import reconcile_edit
 from .textfile import unified_diff
@@ -170,11 +170,11 @@ def stale(state: NotebookState, cell: CellSnapshot, base: str) -> ToolResult:
 
 def _shown(state: NotebookState, change: CellChange) -> str:
     """What a person is shown of it: the difference, and where."""
-    name = f"{state.name}, cell {change.cell_id}"
+    name = place_of(state, change.cell_id)
     match change.op:
         case "move":
             assert change.after is not None
-            where = f"behind {change.behind}" if change.behind else "to the top"
+            where = f"behind {place_of(state, change.behind)}" if change.behind else "to the top"
             return f"Move {name} {where}:\n{change.after.source}"
         case _:
             before, after = change.before, change.after

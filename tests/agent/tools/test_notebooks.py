@@ -306,8 +306,8 @@ async def test_the_question_shows_the_code_and_the_yes_is_for_that_code(tmp_path
     notebooks = acting.host.notebooks
     await did(acting, read(), run("load", "plot"))
     (asked,) = acting.of(ApprovalRequested)
-    assert asked.question == "Run these 2 cells of the notebook?"
-    assert asked.detail == "# a.ipynb, cell load\nx = 1\ny = 2\n# a.ipynb, cell plot\nx + y"
+    assert asked.question == "Run these 2 cells of a.ipynb?"
+    assert asked.detail == "# cell 2 of a.ipynb\nx = 1\ny = 2\n# cell 3 of a.ipynb\nx + y"
     decided = next(one for one in acting.of(PolicyDecided) if one.verdict == "ask")
     assert f"a.ipynb#plot {digest_of(CELLS[2])}" in decided.targets
     assert notebooks.running == {}
