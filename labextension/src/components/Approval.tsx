@@ -85,7 +85,7 @@ function OpenApproval(props: ApprovalProps): React.JSX.Element {
   const needsRule = approval.rules.length > 0 && remembered.length === 0;
   const blocked = (choice: ApprovalChoice) => sending || quiet || (needsRule && REMEMBERS.has(choice));
   const answer = async (choice: ApprovalChoice) => {
-    if (blocked(choice)) {
+    if (sending) {
       return;
     }
     setSending(true);
@@ -128,7 +128,7 @@ function OpenApproval(props: ApprovalProps): React.JSX.Element {
             title={needsRule && REMEMBERS.has(choice) ? ASKED.nothing : CHOICES[choice].means}
             aria-disabled={blocked(choice)}
             aria-describedby={about}
-            onClick={() => void answer(choice)}
+            onClick={() => !blocked(choice) && void answer(choice)}
           >
             {CHOICES[choice].label}
           </button>
@@ -144,6 +144,7 @@ function OpenApproval(props: ApprovalProps): React.JSX.Element {
         onKeyDown={event => {
           if (event.key === 'Enter' && text.trim() && !event.nativeEvent.isComposing) {
             event.preventDefault();
+            // Whoever has written here means this question, also while buttons around it come and go.
             void answer('reject_once');
           }
         }}

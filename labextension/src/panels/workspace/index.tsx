@@ -53,6 +53,9 @@ export class Workspace extends ReactWidget {
 
   protected override onActivateRequest(message: Message): void {
     super.onActivateRequest(message);
+    if (this.node.contains(document.activeElement)) {
+      return; // A question was gone to, or somebody works here already.
+    }
     const field = this.node.querySelector<HTMLElement>('textarea');
     (field ?? this.node.querySelector<HTMLElement>('button'))?.focus();
   }
