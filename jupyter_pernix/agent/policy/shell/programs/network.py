@@ -89,14 +89,14 @@ def _curl(call: Call) -> Finding:
         return always(
             "curl is given a secret, a file or no plain web address", "network", grave=True, reads=[*paths, *sent]
         )
-    if found.has(*_SENDS) or found.follows or writes:
-        why = "curl sends data or writes a file here"
-        return asks(why, EXACT, effects=("network", "writes_file"), grave=True, reads=sent, writes=writes)
     told = [value for option, value in found.given if option in ("-w", "--write-out") and value]
     if any(value.startswith("@") or "%output" in value for value in told) or any(_TOKEN.search(url) for url in urls):
         return always(
             "curl reads or writes a file by its format, or is given a token", "network", "reads_secret", grave=True
         )
+    if found.has(*_SENDS) or found.follows or writes:
+        why = "curl sends data or writes a file here"
+        return asks(why, EXACT, effects=("network", "writes_file"), grave=True, reads=sent, writes=writes)
     if local and not found.has("-L", "--location") and not any("?" in url for url in urls):
         # what stands behind a `?` is sent, and what listens here may pass it on
         return only_reads("curl from this machine")

@@ -267,6 +267,7 @@ jupyter lab --generate-config
 python -m ipykernel install --user
 python -m jupyter kernelspec install x
 pre-commit install
+curl -w @/etc/passwd -o x http://localhost
 """)
 
 
