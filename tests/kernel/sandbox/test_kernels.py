@@ -234,7 +234,9 @@ async def test_it_is_interrupted_with_what_it_started(world: World):
     cells = await world.kernel()
     ran: list[Ran] = []
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(lambda: cells("import subprocess; print('begun', flush=True); subprocess.run(['sleep', '600'])", into=ran))
+        tasks.start_soon(
+            lambda: cells("import subprocess; print('begun', flush=True); subprocess.run(['sleep', '600'])", into=ran)
+        )
         await wait_text(ran, "begun")
         with anyio.fail_after(10):
             await cells.executor.interrupt()
