@@ -168,6 +168,7 @@ def test_a_question_is_there_after_a_reload_and_answered_by_keyboard_alone(scree
     screen.reload()
     screen.command("jupyter-pernix:open-panel")
     asked = question(screen, "touch keyed.txt")
+    screen.settle()  # JupyterLab gives the focus to what it restores.
     screen.page.keyboard.press("Control+Alt+q")
     expect(asked).to_be_focused()
     allow = asked.get_by_role("button", name="Allow once")
