@@ -350,7 +350,8 @@ class ApprovalResolved(EventBase, frozen=True, tag="approval.resolved"):
 
 
 class HookEnded(EventBase, frozen=True, tag="hook.ended"):
-    """A hook was run about a call. ``exit_code`` ``None``: it could not be started, or was ended at its deadline."""
+    """A hook was run about a call. ``decision`` ``ask``: it wants a person to decide. ``exit_code`` ``None``: it could not be started, or
+    was ended before it had one."""
 
     turn_id: TurnId
     call_id: CallId

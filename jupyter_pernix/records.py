@@ -24,7 +24,7 @@ Ruling = Literal["auto", "ask", "ask_always", "denied"]
 """What a call was judged to be: known to only read in the space; to be asked about, and may be remembered; to be asked about each time;
 refused whatever is allowed."""
 HookPhase = Literal["PreToolUse", "PostToolUse"]
-HookDecision = Literal["allow", "deny", "failed"]
+HookDecision = Literal["allow", "deny", "ask", "failed"]
 """``failed``: it could not be run, or ended in a way that means neither; that counts as ``deny`` before a call."""
 KeptHow = Literal["git", "copies"]
 """How the state before a change is kept: a commit of the space's repository under a name of ours, or copies of single files."""
@@ -342,15 +342,46 @@ class SavedRule(Record, frozen=True):
     fault: str = ""
 
 
+class ConsentChange(Record, frozen=True):
+    """A yes to a command that waits for it, or the taking back of one; for the space of a session."""
+
+    digest: str
+    session_id: SessionId
+
+
+class WaitingCommand(Record, frozen=True):
+    """What the configuration of a space asks to start, and does not start. ``origin``: the file that asks, relative to the space.
+    ``environ``: what is added to the environment. ``scripts``: files of the space that it runs, with digests. ``digest`` is of all that."""
+
+    origin: str
+    command: str
+    environ: dict[str, str]
+    scripts: list[str]
+    digest: str
+
+
+class GivenConsent(Record, frozen=True):
+    """A yes that was given. ``given_at``: ISO 8601, UTC."""
+
+    origin: str
+    command: str
+    digest: str
+    given_at: str
+    by: str
+
+
 class Permissions(Record, frozen=True):
     """What may be done unasked, and what never. ``space``: the folder, "" for all. ``session``: rules for this session only. ``broken``:
-    why saved rules do not count, "" if they do."""
+    why saved rules do not count, "" if they do. ``waiting``: commands of the space's configuration that wait for a yes; ``consents``:
+    those that had one."""
 
     space: str
     allow: list[SavedRule]
     deny: list[SavedRule]
     session: list[str]
     broken: str = ""
+    waiting: list[WaitingCommand] = []
+    consents: list[GivenConsent] = []
 
 
 class FilesUndo(Record, frozen=True):

@@ -54,6 +54,7 @@ REQUESTS: tuple[type[msgspec.Struct], ...] = (
     records.NotebookAttach,
     records.ChangesDecide,
     records.PermissionChange,
+    records.ConsentChange,
     records.FilesUndo,
     records.PageState,
     records.PageAnswer,

@@ -5,7 +5,7 @@ run side by side.
 
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import anyio
@@ -22,7 +22,7 @@ from ..events import (
     ToolCallRequested,
     ToolCallStarted,
 )
-from ..ids import CallId, StepId, TurnId, new_call_id
+from ..ids import StepId, TurnId, new_call_id
 from ..ports import Clock, TurnHost
 from ..records import JSON, CallStatus
 from .budget import Exceeded, Spending
@@ -33,7 +33,7 @@ from .guards import Guards, call_key
 from .journal import Journal
 from .model.parts import ModelCall
 from .open_calls import OpenCall, Outcome
-from .permission import Asked, Permission, Ruled
+from .permission import Permission, Ruled
 from .policy.modes import verdict
 from .policy.plain import one_line
 from .policy.scope import Scope
@@ -77,8 +77,7 @@ class Calls:
         clock: Clock,
         correct: Correct,
         desk: Shares,
-        asked: Mapping[CallId, Asked],
-        deny: Sequence[str] = (),
+        permission: Permission,
     ) -> None:
         self._host = host
         self._turn_id = turn_id
@@ -95,17 +94,7 @@ class Calls:
         self._keeping = Keeping(host=host, turn_id=turn_id, journal=journal)
         self.guards = guards
         self.room: int | None = None
-        self._permission = Permission(
-            host=host,
-            turn_id=turn_id,
-            journal=journal,
-            scope=self._scope,
-            guards=guards,
-            spending=spending,
-            clock=clock,
-            asked=asked,
-            deny=deny,
-        )
+        self._permission = permission
 
     # ---- taking a reply ---------------------------------------------------------------------------------------------
 
@@ -256,17 +245,20 @@ class Calls:
             keep=self._keeping.file,
             seconds_left=self._spending.left(call.started),
         )
+        result = await self._carried(bound, context, ruled)
+        return await self._permission.hooks.after(requested, result)
+
+    async def _carried(self, bound: Bound, context: ToolContext, ruled: Ruled) -> ToolResult:
+        tool = bound.intent.tool
         try:
-            async with self._keeping.around(requested.call_id, bound.intent.action, ruled.events):
+            async with self._keeping.around(context.call_id, bound.intent.action, ruled.events):
                 return await self._bounded(await bound.carry_out(context), context)
         except ToolError as exc:
             return ToolResult(text=str(exc), failed=True)
         except Exception as exc:
             # the edge of a tool: whatever is wrong in one call is a result, the turn goes on
-            log.exception("tool %s failed", requested.tool)
-            return ToolResult(
-                text=f"Failed by an error inside of {requested.tool}: {type(exc).__name__}: {exc}", failed=True
-            )
+            log.exception("tool %s failed", tool)
+            return ToolResult(text=f"Failed by an error inside of {tool}: {type(exc).__name__}: {exc}", failed=True)
 
     async def _bounded(self, result: ToolResult, context: ToolContext) -> ToolResult:
         """The result cut to what there is room for. Each tool cuts what it knows how to cut; this is the wall behind them."""

@@ -22,9 +22,11 @@ from ..records import ApprovalAnswer, ApprovalChoice
 from .budget import Spending
 from .guards import Guards
 from .journal import Journal
-from .policy.broker import Decision, Gate, Intent, Question, decide, question
+from .policy.broker import NOBODY, Decision, Gate, Intent, Question, decide, question
+from .policy.hooks import Hooks
 from .policy.judging import Judge
 from .policy.modes import verdict
+from .policy.plain import one_line
 from .policy.rules import RuleSet
 from .policy.rules_file import RulesFile, of_settings
 from .policy.scope import Scope
@@ -90,6 +92,7 @@ class Permission:
         spending: Spending,
         clock: Clock,
         asked: Mapping[CallId, Asked],
+        hooks: Hooks,
         deny: Sequence[str] = (),
     ) -> None:
         self._host = host
@@ -100,6 +103,7 @@ class Permission:
         self._spending = spending
         self._clock = clock
         self._asked = asked
+        self.hooks = hooks
         settings = of_settings(deny)
         self._deny = tuple(one.rule for one in settings if not one.fault)
         self._faulty = next(
@@ -121,6 +125,7 @@ class Permission:
         decision, again = await self._decide(intent), self._guards.needs_asking(key)
         if again and decision.verdict == "allow":
             decision = self._again(decision)
+        decision = await self._hooked(call, decision)
         decided = self._decided(call, intent, decision)
         if decision.verdict != "ask":
             return Ruled(refused=decision.sentence, events=[decided], opened=decision.opened)
@@ -130,6 +135,27 @@ class Permission:
         if again:
             asked = replace(asked, question=again, detail=asked.detail or intent.title, choices=_AGAIN, rules=())
         return await self._after(call, intent, key, decision.targets, await self._ask(call, asked))
+
+    async def _hooked(self, call: ToolCallRequested, decision: Decision) -> Decision:
+        """``decision``, or a stricter one."""
+        if decision.verdict == "refuse":
+            return decision
+        said = await self.hooks.before(call)
+        match said.decision:
+            case "allow":
+                return decision
+            case "ask":
+                stricter = replace(decision, verdict="ask", rule="hook", why=f"a hook asks: {said.reason}", offers=())
+                if self._host.can_ask:
+                    return stricter
+                sentence = NOBODY.format(why=f" ({one_line(stricter.why, 200)})")
+                return replace(stricter, verdict="refuse", rule="nobody_to_ask", sentence=sentence)
+            case "deny":
+                sentence, why = f"Not done: a hook denies this: {said.reason}", f"a hook denies this: {said.reason}"
+            case "failed":
+                sentence = f"Not done: a hook about this failed, which counts as a no: {said.reason}"
+                why = f"a hook failed: {said.reason}"
+        return replace(decision, verdict="refuse", rule="hook", sentence=sentence, why=why, offers=())
 
     def _again(self, decision: Decision) -> Decision:
         if self._host.can_ask:
@@ -221,8 +247,9 @@ class Permission:
     async def _decide(self, intent: Intent) -> Decision:
         rules = RuleSet() if self._saved is None else await anyio.to_thread.run_sync(self._saved.read)
         language, own = await self._kernel(intent)
-        if self._faulty:
-            rules = replace(rules, allow=(), broken=rules.broken or self._faulty)
+        faulty = self._faulty or (await self.hooks.found()).broken
+        if faulty:
+            rules = replace(rules, allow=(), broken=rules.broken or faulty)
         gate = Gate(
             mode=self._host.mode,
             judge=Judge(

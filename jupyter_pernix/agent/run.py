@@ -144,7 +144,7 @@ class Run:
         else:
             news = turn.toolbox.news(told_already(self._log).get(TOLD_AS), host=self._host, turn_id=self._turn_id)
             await journal.add(*news, *await context_events(self._host, journal.log, self._turn_id))
-            await self._say_unusable(found)
+            await self._say_unusable(found, turn)
         if role == "backup":
             await self._say(
                 f"{unusable.detail}, so {primary.name} at {primary.endpoint} carries this turn.", unusable.hint
@@ -326,13 +326,15 @@ class Run:
         else:
             await self._journal.add(problem)
 
-    async def _say_unusable(self, found: Sequence[Instructions]) -> None:
-        """Instructions that are there and cannot be used are said aloud, once a session."""
+    async def _say_unusable(self, found: Sequence[Instructions], turn: Turn) -> None:
+        """Instructions that are there and cannot be used, and hooks that are not run, are said aloud, once a session."""
         said = {stored.event.text for stored in self._log if isinstance(stored.event, ProblemNoticed)}
-        for one in found:
-            text = f"{one.name} is not used as instructions: {one.fault}"
-            if one.fault and text not in said:
-                await self._say(text)
+        problems = [(f"{one.name} is not used as instructions: {one.fault}", "") for one in found if one.fault]
+        if not self._host.is_worker:
+            problems += [(one.text, one.hint) for one in await turn.hooks.notices()]
+        for text, hint in problems:
+            if text not in said:
+                await self._say(text, hint)
 
     async def _say_unpriced(self, model: Model, *, cost: float | None = None) -> None:
         """A limit of cost that cannot be kept is said aloud, once; the other limits hold."""

@@ -10,7 +10,7 @@ from .model.parts import Model
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
     """``budget`` is the turn's, ``session_budget`` that of all turns of its session. ``scout``: plan a substantive turn first.
-    ``deny``: rules of what is never done."""
+    ``deny``: rules of what is never done. ``hooks``: those that there are are run."""
 
     budget: Budget = field(default_factory=Budget)
     session_budget: Budget = NO_LIMITS
@@ -19,6 +19,7 @@ class RunSettings:
     compaction: Compaction = field(default_factory=Compaction)
     scout: bool = True
     deny: tuple[str, ...] = ()
+    hooks: bool = True
 
     @classmethod
     def of(
@@ -33,6 +34,7 @@ class RunSettings:
             compaction=settings.compaction,
             scout=settings.scout,
             deny=tuple(settings.permissions.deny),
+            hooks=settings.permissions.hooks,
         )
 
 

@@ -18,7 +18,9 @@ from .guards import Guards
 from .journal import Journal
 from .model.parts import Model, Models
 from .open_calls import Outcome
-from .permission import asked_before
+from .permission import Permission, asked_before
+from .policy.hooks import Hooks
+from .policy.scope import Scope
 from .reopening import Left, left_behind
 from .run_settings import RunSettings
 from .scout import scout
@@ -50,6 +52,7 @@ class Turn:
     asides: Asides
     models: Models
     left: Left
+    hooks: Hooks
 
     @classmethod
     async def of(
@@ -87,19 +90,41 @@ class Turn:
             clock=clock,
             index=left.steps,
         )
+        guards = Guards.of(journal.log, turn_id, toolbox.key)
+        scope = Scope(host.space)
+        hooks = Hooks(
+            host=host,
+            turn_id=turn_id,
+            journal=journal,
+            scope=scope,
+            spending=spending,
+            clock=clock,
+            on=settings.hooks,
+        )
+        permission = Permission(
+            host=host,
+            turn_id=turn_id,
+            journal=journal,
+            scope=scope,
+            guards=guards,
+            spending=spending,
+            clock=clock,
+            asked=asked_before(journal.log),
+            hooks=hooks,
+            deny=settings.deny,
+        )
         calls = Calls(
             host=host,
             turn_id=turn_id,
             journal=journal,
             toolbox=toolbox,
-            guards=Guards.of(journal.log, turn_id, toolbox.key),
+            guards=guards,
             spending=spending,
             deadlines=settings.deadlines,
             clock=clock,
             correct=lambda text: corrections_of(text, host=host, journal=journal, turn_id=turn_id),
             desk=desk,
-            asked=asked_before(journal.log),
-            deny=settings.deny,
+            permission=permission,
         )
         asides = Asides(
             session_id=host.session_id,
@@ -131,6 +156,7 @@ class Turn:
             asides=asides,
             models=models,
             left=left,
+            hooks=hooks,
         )
 
     def reopen(self) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import anyio
 import anyio.to_thread
@@ -26,6 +27,12 @@ _LARGEST_FILE = 50_000_000
 _DRAIN = 1.0
 _LAST_WORDS = 0.5
 _LOOK_AGAIN = 0.2
+
+
+class Sink(Protocol):
+    """Takes output as it comes."""
+
+    async def add(self, chunk: bytes) -> None: ...
 
 
 @dataclass(kw_only=True)
@@ -77,27 +84,38 @@ class Ended:
 
 
 async def run_process(
-    arguments: list[str], *, cwd: Path, env: Mapping[str, str], mark: str, deadline: float, output: Output
+    arguments: list[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    mark: str,
+    deadline: float,
+    output: Sink,
+    errors: Sink | None = None,
+    stdin: int = subprocess.DEVNULL,
 ) -> Ended:
-    """Run to the end or the deadline. Cancelled or too late, everything that was started is ended before this returns.
+    """Run to the end or the deadline. Cancelled or too late, everything that was started is ended before this returns. ``errors`` takes
+    the error output, ``None``: ``output`` does, in order. ``stdin``: a descriptor of a file to read from.
 
     :raises OSError: if it cannot be started
     """
-    with _Pipe() as pipe:
+    with _Pipe() as pipe, _Pipe() as other:
         async with _watched(env, mark) as watch:
             process = await anyio.open_process(
                 arguments,
-                stdin=subprocess.DEVNULL,
+                stdin=stdin,
                 stdout=pipe.write_end,
-                stderr=pipe.write_end,
+                stderr=pipe.write_end if errors is None else other.write_end,
                 cwd=cwd,
                 env={**env, MARK: mark},
                 start_new_session=True,
             )
             pipe.close_write_end()
+            other.close_write_end()
             try:
                 await watch(process.pid)
-                return await _follow(process, pipe.read_end, mark=mark, deadline=deadline, output=output)
+                sinks = {pipe.read_end: output} if errors is None else {pipe.read_end: output, other.read_end: errors}
+                return await _follow(process, sinks, mark=mark, deadline=deadline)
             finally:
                 with anyio.CancelScope(shield=True):
                     await _end_all(process.pid, mark, patience=0.0)
@@ -133,27 +151,30 @@ async def _watched(env: Mapping[str, str], mark: str) -> AsyncGenerator[Callable
             await keeper.aclose()
 
 
-async def _follow(process: Process, read_end: int, *, mark: str, deadline: float, output: Output) -> Ended:
+async def _follow(process: Process, sinks: Mapping[int, Sink], *, mark: str, deadline: float) -> Ended:
+    """``sinks``: what takes it, by the reading end of its pipe."""
     exit_code: int | None = None
     left = 0
-    drained = anyio.Event()
+    drained = {read_end: anyio.Event() for read_end in sinks}
     async with anyio.create_task_group() as group:
-        group.start_soon(_read, read_end, output, drained)
+        for read_end, sink in sinks.items():
+            group.start_soon(_read, read_end, sink, drained[read_end])
         with anyio.move_on_after(deadline):
             exit_code = await process.wait()
         # a shell that has ended may have writers that are about to end too (``> >(tee log)``): a moment for them
         left = await _end_all(process.pid, mark, patience=_LAST_WORDS if exit_code is not None else 0.0)
-        with anyio.move_on_after(_DRAIN):
-            await drained.wait()
-        if not drained.is_set():
-            left += await _end_holders(os.fstat(read_end).st_ino)
+        for read_end, done in drained.items():
             with anyio.move_on_after(_DRAIN):
-                await drained.wait()
+                await done.wait()
+            if not done.is_set():
+                left += await _end_holders(os.fstat(read_end).st_ino)
+                with anyio.move_on_after(_DRAIN):
+                    await done.wait()
         group.cancel_scope.cancel()
     return Ended(exit_code=exit_code, left=left if exit_code is not None else 0)
 
 
-async def _read(read_end: int, output: Output, drained: anyio.Event) -> None:
+async def _read(read_end: int, output: Sink, drained: anyio.Event) -> None:
     while True:
         await anyio.wait_readable(read_end)
         try:

@@ -204,13 +204,39 @@ export interface SavedRule {
   fault: string;
 }
 
-/** What may be done unasked, and what never. `space`: the folder, "" for all. `session`: rules for this session only. `broken`: why saved rules do not count, "" if they do. */
+/** A yes to a command that waits for it, or the taking back of one; for the space of a session. */
+export interface ConsentChange {
+  digest: string;
+  session_id: string;
+}
+
+/** What the configuration of a space asks to start, and does not start. `origin`: the file that asks, relative to the space. `environ`: what is added to the environment. `scripts`: files of the space that it runs, with digests. `digest` is of all that. */
+export interface WaitingCommand {
+  origin: string;
+  command: string;
+  environ: { [key: string]: string };
+  scripts: string[];
+  digest: string;
+}
+
+/** A yes that was given. `given_at`: ISO 8601, UTC. */
+export interface GivenConsent {
+  origin: string;
+  command: string;
+  digest: string;
+  given_at: string;
+  by: string;
+}
+
+/** What may be done unasked, and what never. `space`: the folder, "" for all. `session`: rules for this session only. `broken`: why saved rules do not count, "" if they do. `waiting`: commands of the space's configuration that wait for a yes; `consents`: those that had one. */
 export interface Permissions {
   space: string;
   allow: SavedRule[];
   deny: SavedRule[];
   session: string[];
   broken: string;
+  waiting: WaitingCommand[];
+  consents: GivenConsent[];
 }
 
 /** Put files back to what they were before. `turn_id` `None`: before the session's first change, else before that turn. `paths` (relative to the space) empty: all that was changed. */
@@ -501,7 +527,7 @@ export interface ApprovalView {
 
 export type HookPhase = 'PreToolUse' | 'PostToolUse';
 
-export type HookDecision = 'allow' | 'deny' | 'failed';
+export type HookDecision = 'allow' | 'deny' | 'ask' | 'failed';
 
 /** What a hook said of a call. */
 export interface HookView {
@@ -1234,7 +1260,7 @@ export interface FileRestoreRefused {
   session_id: string;
 }
 
-/** A hook was run about a call. `exit_code` `None`: it could not be started, or was ended at its deadline. */
+/** A hook was run about a call. `decision` `ask`: it wants a person to decide. `exit_code` `None`: it could not be started, or was ended before it had one. */
 export interface HookEnded {
   type: 'hook.ended';
   turn_id: string;

@@ -122,6 +122,7 @@ export function waitingWords(count: number): string {
 const HOOKS: Record<HookView['decision'], string> = {
   allow: 'A hook had nothing against it',
   deny: 'Denied by a hook',
+  ask: 'A hook wants you to be asked',
   failed: 'Denied because a hook failed'
 };
 
