@@ -42,19 +42,21 @@ class Group:
             f"echo $$ > {shlex.quote(str(folder / 'cgroup.procs'))} || exit 125; " for folder in self.folders
         )
 
-    def holds(self) -> bool:
-        """Something still runs in it."""
-        for folder in self.folders:
-            with contextlib.suppress(OSError):
-                if (folder / "cgroup.procs").read_text().strip():
-                    return True
-        return False
-
-    def remove(self) -> None:
-        """Once nothing runs in it; what still does keeps it."""
+    def remove(self) -> bool:
+        """Whether it is gone; what still runs in it keeps it, also in the moment in which it ends."""
         for folder in self.folders:
             with contextlib.suppress(OSError):
                 folder.rmdir()
+        return not any(folder.exists() for folder in self.folders)
+
+
+def sweep(places: "Places") -> None:
+    """Remove what processes left behind that were killed. Blocking."""
+    for group in (group for folder in places.folders for group in folder.glob("pernix-*-*")):
+        pid = group.name.split("-")[1]
+        if pid.isdigit() and not Path("/proc", pid).exists():
+            with contextlib.suppress(OSError):
+                group.rmdir()
 
 
 NO_GROUP = Group()

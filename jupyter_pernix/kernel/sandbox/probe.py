@@ -12,7 +12,7 @@ from pathlib import Path
 from ...errors import KernelError
 from . import machine as machine_
 from . import prefixes
-from .limits import NO_GROUP, Group, Limits, Places, new_group, places
+from .limits import NO_GROUP, Group, Limits, Places, new_group, places, sweep
 from .machine import Machine, this_machine
 from .wall import Access, Wall, refusal, walled
 
@@ -132,6 +132,7 @@ def group_places() -> Places:
     tried = new_group(Limits(memory=2**30, processes=100), found)
     works = bool(tried.folders) and _joins(tried)
     tried.remove()
+    sweep(found)
     return found if works else Places()
 
 

@@ -98,7 +98,6 @@ class SandboxProvisioner(LocalProvisioner):
     async def cleanup(self, restart: bool = False) -> None:
         await super().cleanup(restart)
         await self._all_gone()
-        self._group.remove()
         self._group = NO_GROUP
         if not restart and self._room is not None:
             await anyio.to_thread.run_sync(partial(shutil.rmtree, self._room, ignore_errors=True))
@@ -157,9 +156,9 @@ class SandboxProvisioner(LocalProvisioner):
         return _child(first) if first is not None else None
 
     async def _all_gone(self) -> None:
-        """What the wall held has ended; it does so a moment after bubblewrap."""
+        """What the wall held has ended, a moment after bubblewrap, and its control group with it."""
         with anyio.move_on_after(_GONE_DEADLINE):
-            while self._group.holds():  # noqa: ASYNC110 - nothing tells of the end of a process that is not ours
+            while not self._group.remove():  # noqa: ASYNC110 - nothing tells of the end of a process that is not ours
                 await anyio.sleep(0.01)
 
 

@@ -1,12 +1,13 @@
 """The wall as data: what is shown, in which order, and how the command line says it."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from jupyter_pernix.kernel.sandbox import environment
-from jupyter_pernix.kernel.sandbox.limits import Group, Limits, new_group, places
+from jupyter_pernix.kernel.sandbox.limits import Group, Limits, Places, new_group, places, sweep
 from jupyter_pernix.kernel.sandbox.machine import Machine, cards
 from jupyter_pernix.kernel.sandbox.wall import Mount, Wall, mounts, refusal, walled
 
@@ -115,6 +116,13 @@ def test_a_delegated_group_is_found_above_our_own(tmp_path: Path):
     assert places("", "", is_root=False).folders == {}
     # the files of a group are made by the system: here there are none, so nothing is counted
     assert new_group(Limits(memory=1, processes=1), found).counts == frozenset()
+
+
+def test_groups_of_processes_that_were_killed_are_swept_away(tmp_path: Path):
+    for name in ("pernix-999999999-1", f"pernix-{os.getpid()}-1", "another"):
+        (tmp_path / name).mkdir()
+    sweep(Places(folders={tmp_path: frozenset({"pids"})}))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["another", f"pernix-{os.getpid()}-1"]
 
 
 @pytest.mark.parametrize(
