@@ -7,9 +7,6 @@ import { plain, plainLines } from './words';
 
 export interface ApprovalProps {
   approval: ApprovalView;
-  /** What stands in sight beside the question already, and the id of the element that shows it. */
-  shown?: string;
-  shownId?: string;
   /** True when the answer is stored. `rules`: which of the offered ones to remember, `null`: all. */
   onAnswer: (
     approvalId: string,
@@ -73,7 +70,7 @@ function Frozen(props: { text: string; id?: string }): React.JSX.Element {
 }
 
 function OpenApproval(props: ApprovalProps): React.JSX.Element {
-  const { approval, onAnswer, shown, shownId } = props;
+  const { approval, onAnswer } = props;
   const [text, setText] = React.useState('');
   const [sending, setSending] = React.useState(false);
   const [left, setLeft] = React.useState<ReadonlySet<string>>(new Set());
@@ -95,8 +92,7 @@ function OpenApproval(props: ApprovalProps): React.JSX.Element {
       setSending(false);
     }
   };
-  const framed = approval.detail !== '' && approval.detail.trim() !== shown?.trim();
-  const about = [framed ? `${id}-text` : shownId, `${id}-why`].filter(one => one !== undefined).join(' ');
+  const about = `${id}-text ${id}-why`;
   return (
     <div
       className="jp-Pernix-approval"
@@ -117,8 +113,8 @@ function OpenApproval(props: ApprovalProps): React.JSX.Element {
         {plain(approval.question)}
       </div>
       <Reasons approval={approval} id={`${id}-why`} />
-      {framed && <Frozen text={approval.detail} id={`${id}-text`} />}
-      <Remembered rules={approval.rules} left={left} onLeft={setLeft} disabled={sending} />
+      {approval.detail !== '' && <Frozen text={approval.detail} id={`${id}-text`} />}
+      <Remembered approval={approval} left={left} onLeft={setLeft} disabled={sending} />
       <div className="jp-Pernix-choices">
         {approval.choices.map((choice, index) => (
           <button
@@ -158,12 +154,14 @@ const REMEMBERS: ReadonlySet<ApprovalChoice> = new Set(['allow_session', 'allow_
 
 /** The rules that come with a lasting yes; each can be left out where there are several. */
 function Remembered(props: {
-  rules: readonly string[];
+  approval: ApprovalView;
   left: ReadonlySet<string>;
   onLeft: (left: ReadonlySet<string>) => void;
   disabled: boolean;
 }): React.JSX.Element | null {
-  const { rules, left, onLeft, disabled } = props;
+  const { left, onLeft, disabled } = props;
+  const { rules, choices } = props.approval;
+  const label = choices.includes('allow_always') ? ASKED.remember : ASKED.rememberSession;
   const id = React.useId();
   const [only] = rules;
   if (only === undefined) {
@@ -172,7 +170,7 @@ function Remembered(props: {
   if (rules.length === 1) {
     return (
       <div className="jp-Pernix-remembered">
-        <span className="jp-Pernix-dim">{ASKED.remember}</span> {ruleWords(only)}
+        <span className="jp-Pernix-dim">{label}</span> {ruleWords(only)}
       </div>
     );
   }
@@ -186,7 +184,7 @@ function Remembered(props: {
   return (
     <div className="jp-Pernix-remembered" role="group" aria-labelledby={id}>
       <span className="jp-Pernix-dim" id={id}>
-        {ASKED.remember}
+        {label}
       </span>
       {rules.map(rule => (
         <label key={rule} className="jp-Pernix-check">

@@ -133,13 +133,16 @@ function CallState(props: { call: CallView }): React.JSX.Element {
 function CallBody(props: CallCardProps): React.JSX.Element {
   const { call, onAnswer, onOpenFile, onInput, onDecide, onOpenNotebook } = props;
   const executions = executionsOf(call);
-  const shownId = React.useId();
+  // The question shows the code itself, wrapped and with nothing hidden in it.
+  const asking = onAnswer !== undefined && call.approval?.choice === null && call.approval.detail !== '';
   return (
     <>
       {call.worker === null ? (
-        <div className="jp-Pernix-about" id={shownId}>
-          <Arguments call={call} />
-        </div>
+        !(asking && SHOWS_CODE.has(call.tool)) && (
+          <div className="jp-Pernix-about">
+            <Arguments call={call} />
+          </div>
+        )
       ) : (
         <Worker worker={call.worker} />
       )}
@@ -149,9 +152,7 @@ function CallBody(props: CallCardProps): React.JSX.Element {
           by itself.
         </div>
       )}
-      {call.approval !== null && onAnswer && (
-        <Approval approval={call.approval} shown={codeOf(call)} shownId={shownId} onAnswer={onAnswer} />
-      )}
+      {call.approval !== null && onAnswer && <Approval approval={call.approval} onAnswer={onAnswer} />}
       {executions.map(execution => (
         <Execution
           key={execution.execution_id}

@@ -33,6 +33,7 @@ export const ASKED = {
   effects: 'Seen in it, as advice:',
   text: 'What it is about, in full',
   remember: 'Remembered for this session, or always:',
+  rememberSession: 'Remembered for this session:',
   nothing: 'Choose at least one of the rules above',
   instead: 'What to do instead',
   insteadMeans: 'What to do instead (goes with Reject)'
