@@ -74,6 +74,19 @@ LINKED: dict[str, tuple[str, ...]] = {
         "serverext/test_approvals.py::test_a_question_of_a_stopped_server_is_answered_in_the_next_under_the_same_id",
         "browser/test_panel.py::test_the_main_job_in_edit_mode_survives_a_reload",
     ),
+    "always-useless": (
+        "agent/policy/test_broker.py::test_each_offered_rule_would_have_allowed_the_call",
+        "agent/policy/shell/test_cases.py::test_an_offered_rule_covers_the_very_line_it_was_offered_for",
+    ),
+    "rule-beats-deny": ("agent/policy/test_broker.py::test_a_deny_rule_beats_everything",),
+    "rules-file-damaged": (
+        "agent/policy/test_rules_file.py::test_a_file_that_cannot_be_understood_allows_nothing_and_is_left_as_it_is",
+        "agent/policy/test_broker.py::test_with_unreadable_rules_everything_is_asked_and_nothing_offered",
+    ),
+    "rules-race": (
+        "agent/policy/test_rules_file.py::test_rules_of_many_threads_are_all_kept",
+        "agent/policy/test_rules_file.py::test_rules_of_many_programs_are_all_kept",
+    ),
     "unattended-ask": ("agent/test_permission.py::test_what_would_be_asked_is_refused_when_nobody_is_there",),
     # streams
     "reconnect-lost-events": (
@@ -141,6 +154,10 @@ LINKED: dict[str, tuple[str, ...]] = {
         "agent/tools/test_files.py::test_an_edit_keeps_mode_and_link",
     ),
     # notebooks and kernels
+    "nb-open-overwrite": (
+        "browser/notebooks/test_notebook_edits.py::test_what_the_user_wrote_in_between_is_kept_and_the_change_refused",
+        "browser/notebooks/test_notebook_care.py::test_the_user_types_on_while_cells_far_away_and_the_same_cell_change",
+    ),
     "nb-ids": (
         "kernel/test_record.py::test_cells_keep_their_ids_when_the_session_goes_on",
         "kernel/test_record.py::test_a_notebook_is_written_as_jupyter_would_write_it",
@@ -176,12 +193,7 @@ NOT_YET: dict[str, str] = {
     "tz-moved": "schedules",
     "catch-up-storm": "schedules",
     "two-servers": "schedules",
-    "always-useless": "saved rules",
-    "rule-beats-deny": "saved rules",
-    "rules-file-damaged": "saved rules",
-    "rules-race": "saved rules",
     "open-dirty": "editing of open documents",
-    "nb-open-overwrite": "editing of open documents",
 }
 """Faults of a part that the product does not have: nothing can go wrong in it, and nothing is shown. The part's name is said."""
 
@@ -237,7 +249,6 @@ def test_what_the_product_lacks_is_really_lacking() -> None:
     parts = {
         "connectors": package / "agent" / "mcp",
         "schedules": package / "serverext" / "scheduler",
-        "saved rules": package / "agent" / "policy" / "rules.py",
         "editing of open documents": package / "agent" / "tools" / "documents.py",
     }
     assert set(NOT_YET.values()) == set(parts)

@@ -82,6 +82,9 @@ def decide(intent: Intent, gate: Gate) -> Decision:
         judged = gate.judge.judge(intent)
     except Unjudgeable as exc:
         return Decision(verdict="refuse", rule=exc.rule, sentence=str(exc), ruling="denied", why=str(exc))
+    except (OSError, ValueError, RecursionError) as exc:
+        sentence = f"Not done: what this would touch could not be looked at ({one_line(str(exc), 200)}). Try again, or name it otherwise."
+        return Decision(verdict="refuse", rule="not_judged", sentence=sentence, ruling="denied", why=sentence)
     return _of(intent, judged, gate)
 
 
