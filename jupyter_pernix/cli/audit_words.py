@@ -101,6 +101,10 @@ _WORDS: dict[str, Callable[[JSON], str]] = {
     BREAK_FOUND: lambda f: f"the server found the files changed: {f.get('found')}",
     "rule.saved": lambda f: f"rule {str(f.get('rule'))!r} saved by {f.get('by')}" + _denying(f),
     "rule.removed": lambda f: f"rule {str(f.get('rule'))!r} removed by {f.get('by')}" + _denying(f),
+    "consent.given": lambda f: f"command {str(f.get('digest'))[:16]} of the folder may be started, says {f.get('by')}",
+    "consent.taken": lambda f: (
+        f"command {str(f.get('digest'))[:16]} of the folder may not be started, says {f.get('by')}"
+    ),
     "endpoint.added": lambda f: f"endpoint {f.get('endpoint')} added by {f.get('by')}",
     "endpoint.removed": lambda f: f"endpoint {f.get('endpoint')} removed by {f.get('by')}",
     "endpoint.chosen": lambda f: f"endpoint {f.get('endpoint')} made the default by {f.get('by')}",

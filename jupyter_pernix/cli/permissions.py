@@ -9,7 +9,7 @@ import msgspec
 from ..agent.policy.rules_file import Listed, RulesFile, of_settings
 from ..errors import InvalidInput
 from ..livetext import neutral
-from . import permissions_explain
+from . import consents, permissions_explain
 from .connection import UsageError
 from .saved_rules import deny_of_settings, saved_rules
 from .screen import paint
@@ -38,6 +38,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         )
         one.set_defaults(command=command)
     permissions_explain.add_action(actions)
+    consents.add_action(actions, BY)
 
 
 def _add_place(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:

@@ -5,10 +5,21 @@ from pathlib import Path
 
 import anyio.to_thread
 
+from ..agent.policy.consents import Consents
+from ..agent.policy.hooks_config import waiting_of
 from ..agent.policy.rules_file import FOLDER, Listed, RulesFile, of_settings
 from ..errors import InvalidInput, NotFound
 from ..ids import SessionId
-from ..records import CallView, PermissionChange, Permissions, SavedRule, SessionView
+from ..records import (
+    CallView,
+    ConsentChange,
+    GivenConsent,
+    PermissionChange,
+    Permissions,
+    SavedRule,
+    SessionView,
+    WaitingCommand,
+)
 from .sessions import Sessions
 
 
@@ -31,7 +42,11 @@ class SavedPermissions:
         """
         view = await sessions.view(session_id) if session_id else None
         rules = self.of(_space(sessions, session_id))
-        return await anyio.to_thread.run_sync(_shown, rules, self._deny, [] if view is None else granted(view))
+        space = _space(sessions, session_id)
+        consents = None if space is None else Consents(self._folder, space)
+        return await anyio.to_thread.run_sync(
+            _shown, rules, self._deny, [] if view is None else granted(view), consents
+        )
 
     async def add(self, sessions: Sessions, change: PermissionChange, *, by: str) -> None:
         """:raises InvalidInput: if it can be no rule
@@ -52,6 +67,24 @@ class SavedPermissions:
         )
         if not there:
             raise NotFound("rule", change.rule[:200])
+
+    async def consent(self, sessions: Sessions, change: ConsentChange, *, by: str) -> None:
+        """:raises NotFound: if nothing with this digest waits in the session's space, as its files are now
+        :raises Conflict: if it cannot be saved
+        """
+        await anyio.to_thread.run_sync(_consented, self._consents(sessions, change), change.digest, by)
+
+    async def take_back(self, sessions: Sessions, change: ConsentChange) -> None:
+        """:raises NotFound: if there is no such consent
+        :raises Conflict: if the file cannot be changed
+        """
+        if not await anyio.to_thread.run_sync(self._consents(sessions, change).take, change.digest):
+            raise NotFound("consent", change.digest[:64])
+
+    def _consents(self, sessions: Sessions, change: ConsentChange) -> Consents:
+        space = _space(sessions, change.session_id)
+        assert space is not None
+        return Consents(self._folder, space)
 
     def _of_change(self, sessions: Sessions, change: PermissionChange) -> RulesFile:
         if not change.everywhere and not change.session_id:
@@ -74,14 +107,37 @@ def granted(view: SessionView) -> list[str]:
     return list(found)
 
 
-def _shown(rules: RulesFile, deny: Sequence[str], session: list[str]) -> Permissions:
+def _consented(consents: Consents, digest: str, by: str) -> None:
+    for one in waiting_of(consents, Path(consents.space), home=str(Path.home())):
+        if one.digest == digest:
+            return consents.give(one, by=by)
+    raise NotFound("command that waits", digest[:64])
+
+
+def _shown(rules: RulesFile, deny: Sequence[str], session: list[str], consents: Consents | None) -> Permissions:
     listed = [*of_settings(deny), *rules.listed()]
+    given, broken = ([], "") if consents is None else consents.read()
+    waiting = () if consents is None else waiting_of(consents, Path(consents.space), home=str(Path.home()))
     return Permissions(
         space=rules.space,
         allow=[_record(one) for one in listed if not one.deny],
         deny=[_record(one) for one in listed if one.deny],
         session=session,
-        broken=rules.read().broken,
+        broken="; ".join(filter(None, (rules.read().broken, broken))),
+        waiting=[
+            WaitingCommand(
+                origin=one.origin,
+                command=one.command,
+                environ=dict(one.environ),
+                scripts=list(one.scripts),
+                digest=one.digest,
+            )
+            for one in waiting
+        ],
+        consents=[
+            GivenConsent(origin=one.origin, command=one.command, digest=one.digest, given_at=one.given_at, by=one.by)
+            for one in given
+        ],
     )
 
 

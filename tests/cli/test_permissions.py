@@ -140,3 +140,32 @@ def test_listing_loads_neither_the_judges_nor_a_server(home: Path):
     judges = ("jupyter_pernix.agent.policy.shell", "jupyter_pernix.agent.policy.cells")
     assert not any(name.startswith(judges) for name in loaded)
     assert loaded & {"tornado", "jupyter_server", "httpx", "anyio"} == set()
+
+
+def test_what_a_folder_asks_to_start_is_shown_allowed_and_taken_back(home: Path, space: Path):
+    (space / ".pernix").mkdir()
+    (space / "check.sh").write_text("true\n")
+    hook = {"type": "command", "command": "sh check.sh \u202e"}
+    asked = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [hook]}]}}
+    (space / ".pernix" / "hooks.json").write_text(json.dumps(asked))
+    shown = permissions(home, "consents", cwd=space)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    lines = shown.stdout.splitlines()
+    assert lines[0] == "wait for your yes; nothing of it is started"
+    assert lines[1].endswith("  .pernix/hooks.json")
+    assert lines[2].strip().startswith("sh check.sh")
+    assert lines[3].strip().startswith("runs check.sh sha256:")
+    assert "\u202e" not in shown.stdout
+
+    [one] = json.loads(permissions(home, "consents", "--json", cwd=space).stdout)["waiting"]
+    assert (one["command"], one["environ"]["CLAUDE_PROJECT_DIR"]) == ("sh check.sh \u202e", str(space))
+    for wrong in ("0" * 64, one["digest"][:7]):
+        done = permissions(home, "consents", "--give", wrong, cwd=space)
+        assert (done.returncode, "digest" in done.stderr) == (2, True)
+    assert permissions(home, "consents", "--give", one["digest"][:16], cwd=space).returncode == 0
+    given = json.loads(permissions(home, "consents", "--json", "--space", str(space), cwd=home).stdout)
+    assert (given["waiting"], [each["by"] for each in given["consents"]]) == ([], ["command line"])
+    assert permissions(home, "consents", "--take", one["digest"], cwd=space).returncode == 0
+    assert len(json.loads(permissions(home, "consents", "--json", cwd=space).stdout)["waiting"]) == 1
+    done = permissions(home, "consents", "--take", one["digest"], cwd=space)
+    assert (done.returncode, "there is no consent" in done.stderr) == (2, True)

@@ -52,7 +52,15 @@ async def test_rules_are_saved_shown_and_forgotten(serve: Serve, root: Path, fol
     async with serve() as server:
         session = await server.new_session(space_root="space")
         nothing = await server.get("/permissions", session_id=session)
-        assert nothing == {"space": str(root / "space"), "allow": [], "deny": [], "session": [], "broken": ""}
+        assert nothing == {
+            "space": str(root / "space"),
+            "allow": [],
+            "deny": [],
+            "session": [],
+            "broken": "",
+            "waiting": [],
+            "consents": [],
+        }
         status, shown = await sent(server, "POST", session_id=session, rule="cargo  test")
         assert (status, rules(shown["allow"])) == (201, [("cargo test", False)])
         assert (await sent(server, "POST", session_id=session, rule="git push", deny=True, everywhere=True))[0] == 201
@@ -144,3 +152,49 @@ async def test_deny_rules_of_the_settings_are_shown_and_stay_there(serve: Serve,
         (rule,) = (await server.get("/permissions", session_id=session))["deny"]
         assert (rule["rule"], rule["everywhere"], rule["by"]) == ("git push", True, "settings")
         assert (await sent(server, "DELETE", rule="git push", deny=True, everywhere=True))[0] == 404
+
+
+def asks(space: Path, command: str) -> None:
+    """The folder asks for a hook."""
+    (space / ".pernix").mkdir(parents=True, exist_ok=True)
+    hooks = {"PreToolUse": [{"hooks": [{"type": "command", "command": command}]}]}
+    (space / ".pernix" / "hooks.json").write_text(json.dumps({"hooks": hooks}))
+
+
+async def test_a_command_of_the_folder_waits_for_a_yes_to_what_it_is_now(
+    serve: Serve, root: Path, folder: Path
+) -> None:
+    asks(root / "space", "touch ran")
+    async with serve() as server:
+        session = await server.new_session(space_root="space")
+        [one] = (await server.get("/permissions", session_id=session))["waiting"]
+        space = str(root / "space")
+        assert one == {
+            "origin": ".pernix/hooks.json",
+            "command": "touch ran",
+            "environ": {"CLAUDE_PROJECT_DIR": space, "PERNIX_SPACE": space},
+            "scripts": [],
+            "digest": one["digest"],
+        }
+        assert (await server.get("/permissions"))["waiting"] == []
+
+        async def change(method: str, digest: str) -> tuple[int, JSON]:
+            body = {"digest": digest, "session_id": session}
+            response = await server.http.request(method, "/permissions/consents", json=body)
+            return response.status_code, response.json()
+
+        assert (await change("POST", "0" * 64))[0] == 404
+        asks(root / "space", "touch ran2")
+        status, problem = await change("POST", one["digest"])
+        assert (status, problem["message"].startswith("there is no command that waits")) == (404, True)
+        assert not anything(folder)
+        [now] = (await server.get("/permissions", session_id=session))["waiting"]
+        status, shown = await change("POST", now["digest"])
+        assert (status, shown["waiting"]) == (201, [])
+        [given] = shown["consents"]
+        assert (given["command"], given["digest"], bool(given["by"])) == ("touch ran2", now["digest"], True)
+        status, shown = await change("DELETE", now["digest"])
+        assert (status, shown["consents"], len(shown["waiting"])) == (200, [], 1)
+        assert (await change("DELETE", now["digest"]))[0] == 404
+        body = {"digest": now["digest"], "session_id": "ses_nothing"}
+        assert (await server.http.request("POST", "/permissions/consents", json=body)).status_code == 404

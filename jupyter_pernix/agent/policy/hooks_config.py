@@ -92,6 +92,11 @@ class Found:
     broken: str = ""
 
 
+def waiting_of(consents: Consents, space: Path, *, home: str) -> tuple[Startable, ...]:
+    """What the files of the space ask to start now, without its user's yes."""
+    return found_hooks(own_folder=None, consents=consents, scope=Scope(space), home=home).waiting
+
+
 def environ_of(space: Path) -> tuple[tuple[str, str], ...]:
     """What a hook's environment has besides: the folder, under the name that users of other agents know, and under ours."""
     return (("CLAUDE_PROJECT_DIR", str(space)), ("PERNIX_SPACE", str(space)))

@@ -155,7 +155,8 @@ def _answered(phase: HookPhase, given: dict[str, Any]) -> Said:
         raise ValueError("it wants to change the call, which is not possible here")
     reason = _word(inner, "permissionDecisionReason") or _word(given, "reason")
     context = _short(visible(_word(inner, "additionalContext")))
-    decisions = [
+    decisions: list[HookDecision] = [
+        "allow",
         *_decision(inner, "permissionDecision", _PERMISSIONS),
         *_decision(given, "decision", _DECISIONS),
     ]
@@ -165,7 +166,7 @@ def _answered(phase: HookPhase, given: dict[str, Any]) -> Said:
     if not goes_on:
         decisions.append("deny")
         reason = reason or _word(given, "stopReason")
-    strictest = min(decisions, key=_ORDER.index, default=_ORDER[-1])
+    strictest = min(decisions, key=_ORDER.index)
     if strictest != "allow":
         reason = reason or "it gives no reason"
     return Said(decision=strictest, reason=_short(visible(reason)), context=context)

@@ -5,13 +5,21 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from ...errors import StoreError
-from ...records import PermissionChange
+from ...records import ConsentChange, PermissionChange
 from ..store import EventStore
 from .guards import Digests
 
 log = logging.getLogger(__name__)
 
-NOTED = ("rule.saved", "rule.removed", "endpoint.added", "endpoint.removed", "endpoint.chosen")
+NOTED = (
+    "rule.saved",
+    "rule.removed",
+    "consent.given",
+    "consent.taken",
+    "endpoint.added",
+    "endpoint.removed",
+    "endpoint.chosen",
+)
 """The kinds of their lines."""
 
 
@@ -26,6 +34,20 @@ async def note_rule(
             "rule": digests.rule(change.rule),
             "deny": change.deny,
             "everywhere": change.everywhere,
+            "by": digests.word(by),
+        },
+    )
+
+
+async def note_consent(
+    store: EventStore, done: Literal["consent.given", "consent.taken"], change: ConsentChange, *, by: str
+) -> None:
+    await _note(
+        store,
+        done,
+        lambda digests: {
+            "session": digests.id(change.session_id),
+            "digest": digests.sha256(change.digest),
             "by": digests.word(by),
         },
     )

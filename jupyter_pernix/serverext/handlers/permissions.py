@@ -6,8 +6,8 @@ from jupyter_server.auth.decorator import authorized
 from tornado import web
 
 from ...ids import SessionId
-from ...records import PermissionChange
-from ..audit.noting import note_rule
+from ...records import ConsentChange, PermissionChange
+from ..audit.noting import note_consent, note_rule
 from .base import PernixHandler
 
 
@@ -35,4 +35,24 @@ class PermissionsHandler(PernixHandler):
         runtime, change = await self.runtime(), self.record(PermissionChange)
         await runtime.permissions.remove(runtime.sessions, change)
         await note_rule(runtime.store, "rule.removed", change, by=self.who())
+        self.answer(await runtime.permissions.shown(runtime.sessions, change.session_id))
+
+
+class ConsentsHandler(PernixHandler):
+    @web.authenticated
+    @authorized
+    async def post(self) -> None:
+        runtime, change = await self.runtime(), self.record(ConsentChange)
+        await runtime.permissions.consent(runtime.sessions, change, by=self.who())
+        await note_consent(runtime.store, "consent.given", change, by=self.who())
+        shown = await runtime.permissions.shown(runtime.sessions, change.session_id)
+        place = self.request.path.rstrip("/").removesuffix("/consents")
+        self.answer(shown, status=201, location=f"{place}?session_id={quote(change.session_id)}")
+
+    @web.authenticated
+    @authorized
+    async def delete(self) -> None:
+        runtime, change = await self.runtime(), self.record(ConsentChange)
+        await runtime.permissions.take_back(runtime.sessions, change)
+        await note_consent(runtime.store, "consent.taken", change, by=self.who())
         self.answer(await runtime.permissions.shown(runtime.sessions, change.session_id))

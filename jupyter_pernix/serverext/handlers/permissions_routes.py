@@ -1,8 +1,8 @@
 """Routes of the user's saved rules."""
 
-from ...records import PermissionChange, Permissions
+from ...records import ConsentChange, PermissionChange, Permissions
 from ..routing import Route, Verb
-from .permissions import PermissionsHandler
+from .permissions import ConsentsHandler, PermissionsHandler
 
 PERMISSIONS: tuple[Route, ...] = (
     Route(
@@ -16,6 +16,19 @@ PERMISSIONS: tuple[Route, ...] = (
             ),
             "post": Verb(says="Save a rule.", status=201, takes=PermissionChange, gives=Permissions),
             "delete": Verb(says="Forget a saved rule.", takes=PermissionChange, gives=Permissions),
+        },
+    ),
+    Route(
+        path="/permissions/consents",
+        handler=ConsentsHandler,
+        verbs={
+            "post": Verb(
+                says="Let a command of the space's configuration be started, which is waiting for that as it is now.",
+                status=201,
+                takes=ConsentChange,
+                gives=Permissions,
+            ),
+            "delete": Verb(says="Take that back.", takes=ConsentChange, gives=Permissions),
         },
     ),
 )
