@@ -27,6 +27,7 @@ VOCABULARY = {
     "livetext",
     "asked",
     "audit",
+    "masking",
 }
 CLIENT = {"client", "client_wire", "headless"}
 PURE_OUTPUTS = {
@@ -38,8 +39,6 @@ PURE_OUTPUTS = {
     "markdown",
     "inspecting",
     "inspecting_values",
-    "masking",
-    "secret_shapes",
 }
 STDLIB = set(sys.stdlib_module_names)
 

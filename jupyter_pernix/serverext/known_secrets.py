@@ -9,7 +9,7 @@ KnownSecrets = Callable[[], Iterable[str]]
 def from_environment(environ: Mapping[str, str]) -> set[str]:
     """Values of variables whose names say that they are secret."""
     # Imported here: the start of the server does not need it.
-    from ..kernel.masking import is_secret_name
+    from ..masking import is_secret_name
 
     # a path or a number under such a name tells nothing, and may stand anywhere
     return {

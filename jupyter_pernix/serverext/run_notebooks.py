@@ -15,7 +15,7 @@ from .kernels import LazyKernels
 from .known_secrets import KnownSecrets
 
 if TYPE_CHECKING:
-    from ..kernel.masking import Masker
+    from ..masking import Masker
     from ..kernel.record import KernelIdentity
 
 ExportFormat = Literal["ipynb", "html", "md", "json"]
@@ -67,7 +67,7 @@ class RunNotebooks:
         return text.encode("utf-8", "backslashreplace")
 
     def _masker(self) -> "Masker":
-        from ..kernel.masking import Masker
+        from ..masking import Masker
 
         return Masker(self._secrets())
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 from ...records import JSON
 from ..export.parts import TOOL_CALL
 from ..notebook_file import replace_file
-from ..secret_shapes import MARK
+from ...masking import MARK
 
 _CUT = "characters left out"
 """Stands where a record has shortened a long text."""

@@ -22,7 +22,7 @@ from ..export.parts import pernix_kind
 from ..provision import Kernels, own_manager
 from ..reading import source_to_run
 from ..runner import RAISES, SKIP, WHOLE, tags_of
-from ..secret_shapes import MARK
+from ...masking import MARK
 from .comparing import compare_outputs
 from .edits import FileEdit, apply_edit, recorded_edits, take_back
 from .report import CellReport, EditReport, ReplayReport
@@ -59,6 +59,8 @@ class Replay:
         self._outputs: dict[ExecutionId, list[JSON]] = {}
         self._recorded: dict[int, list[JSON]] = {}
         self._lost = ""
+        self._loss = ""
+        """Why the variables went away while the last cell ran, a sentence or two."""
 
     async def run(self) -> AsyncGenerator[CellReport | EditReport]:
         """Each cell and each change of a file when it is done; all of them are in ``report`` too.
@@ -72,6 +74,7 @@ class Replay:
             if self._apply_edits:
                 copied = await self._copy()
             executor = await kernels.start(self._kernel_name, self._folder, self._environ, on_late=self._late)
+            executor.on_restart = self._note_loss
             self.report.kernel = executor.kernel_name
             for index, cell in enumerate(cast(list[JSON], self.result["cells"])):
                 async for told in self._cell(executor, index, cell):
@@ -110,7 +113,7 @@ class Replay:
             return replace(same, status="skipped", why=why)
         before = self._recorded[index + 1] = cast(list[JSON], cell["outputs"])
         failed_before = any(output["output_type"] == "error" for output in before)
-        began = time.monotonic()
+        began, self._loss = time.monotonic(), ""
         result, after = await self._execute(executor, cell)
         seconds = time.monotonic() - began
         cell["outputs"], cell["execution_count"] = after, result.execution_count
@@ -118,10 +121,14 @@ class Replay:
         if result.status in ("dead", "restarted"):
             self._lost = f"the kernel ended in cell {index + 1}"
         diff = compare_outputs(before, after)
+        if self._loss and self._loss not in failed and not self._lost:
+            # as it was then: what comes next runs in a fresh kernel
+            same = replace(same, why=self._loss)
+            failed = f"{failed} {self._loss}" if failed else ""
         if failed:
             return replace(same, status="failed", why=failed, diff=diff, seconds=seconds)
         was_run = before or cell["metadata"].get("pernix") or not diff
-        note = "" if was_run else "nothing was recorded"
+        note = same.why if was_run else " ".join(filter(None, ("nothing was recorded", same.why)))
         return replace(same, status="differs" if diff else "same", why=note, diff=diff, seconds=seconds)
 
     def _settled(self) -> list[CellReport]:
@@ -162,6 +169,9 @@ class Replay:
             if output["output_type"] == "execute_result":
                 output["execution_count"] = result.execution_count
         return result, outputs
+
+    async def _note_loss(self, why: str) -> None:
+        self._loss = why
 
     async def _late(self, execution_id: ExecutionId, op: OutputOp) -> None:
         outputs = self._outputs.get(execution_id)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Mapping
 
-from ..masking import is_secret_name
+from ...masking import is_secret_name
 
 _ENDINGS = (
     "KEY",

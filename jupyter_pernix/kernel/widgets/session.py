@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import traitlets
 
 from ...records import JSON, SessionState, SessionView
-from ..masking import Masker
+from ...masking import Masker
 from . import choose, parts, picture
 from .follow import Follower, Link
 from .live import LiveWidget, script, style

@@ -131,6 +131,6 @@ def _suspicious(text: str) -> bool:
 @cache
 def _masker() -> Any:
     # Imported here: the start of the server does not need it.
-    from ...kernel.masking import Masker
+    from ...masking import Masker
 
     return Masker()

@@ -1,4 +1,4 @@
-"""What secrets look like: the shapes of issuers' keys, and the names that a secret is assigned to. Pure; used by ``masking``."""
+"""What secrets look like: the shapes of issuers' keys, and the names that a secret is assigned to. Pure; used by ``masker``."""
 
 import re
 from dataclasses import dataclass
@@ -251,3 +251,11 @@ def is_secret_name(name: str) -> bool:
     """Whether a variable of this name, in an environment or a table, is there to hold a secret."""
     found = NAME.fullmatch(name) or re.fullmatch(r"[A-Z][A-Z0-9_]*_KEY", name)
     return found is not None and not _OF_A_TEXT.fullmatch(name)
+
+
+_WRITTEN_MARK = re.compile(rf"{MARK}\([a-z-]{{2,30}}\)")
+
+
+def has_mark(text: str) -> bool:
+    """Whether something in it stands for a secret."""
+    return MARK in text and _WRITTEN_MARK.search(text) is not None

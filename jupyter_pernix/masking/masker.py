@@ -15,12 +15,14 @@ from urllib.parse import quote
 import msgspec
 
 from ..records import SessionView
-from .secret_shapes import ASSIGNED_WORDS, ASSIGNMENTS, MARK, NAME, SHAPES, is_placeholder, is_secret, is_secret_name
+from .shapes import ASSIGNED_WORDS, ASSIGNMENTS, MARK, NAME, SHAPES, is_placeholder, is_secret, is_secret_name
 
 __all__ = ["MARK", "Masker", "is_secret_name"]
 
 _SHORTEST = 8
 """Known values that are shorter would be found where they mean something else."""
+_BEGUN = 3
+"""Characters by which the beginning of a known value is recognised."""
 _ASKS = re.compile(r"pass(?:word|wd|phrase|code)|secret|token|api[-_ ]?key|credential|\bpin\b", re.IGNORECASE)
 _BEFORE, _AFTER = 100, 1000
 """How far around a word that says what a value is the value is looked for, in characters."""
@@ -49,6 +51,15 @@ class Masker:
         if "base64," in text:
             return _around(text, _DATA_URI, _by_shape)
         return _by_shape(text)
+
+    def begun(self, text: str) -> int:
+        """Where a known value begins that ``text`` may end in the middle of; its length if there is none."""
+        first = len(text)
+        for form in self._forms:
+            place = text.rfind(form[:_BEGUN], max(0, len(text) - len(form) + 1))
+            if 0 <= place < first and form.startswith(text[place:]):
+                first = place
+        return first
 
     def _without_known(self, text: str) -> str:
         if self._known is None:

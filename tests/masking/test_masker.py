@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
-from jupyter_pernix.kernel.masking import MARK, Masker, is_secret_name
+from jupyter_pernix.masking import MARK, Masker, is_secret_name
 
 CHANCE = random.Random(3)
 
