@@ -143,7 +143,7 @@ def test_readmes_cells_run(lab: Lab):
 
 @pytest.mark.server
 @pytest.mark.kernel
-@pytest.mark.parametrize("name", ["shell", "config", "limits"])
+@pytest.mark.parametrize("name", ["shell", "config", "limits", "permissions"])
 def test_readmes_commands_run(lab: Lab, name: str):
     (block,) = blocks(name)
     jupyter = Path(sys.executable).with_name("jupyter")
@@ -152,7 +152,7 @@ def test_readmes_commands_run(lab: Lab, name: str):
         assert words[0] == "jupyter"
         done = subprocess.run([str(jupyter), *words[1:]], cwd=lab.root, capture_output=True, text=True, timeout=90)
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
-        assert done.stdout
+        assert done.stdout or words[2:4] in (["permissions", "add"], ["permissions", "deny"])
 
 
 @pytest.mark.server
@@ -182,6 +182,38 @@ def test_readmes_records_are_made_and_run_again(lab: Lab):
     said = [run(*shlex.split(line.replace("$SESSION", session))[1:]) for line in block.splitlines()]
     assert "<html" in (lab.root / "run.html").read_text(encoding="utf-8")
     assert "1 same" in said[-1]
+
+
+@pytest.mark.server
+@pytest.mark.kernel
+def test_readmes_undo_puts_files_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    root = copy_examples(tmp_path / "examples")
+    jupyter = str(Path(sys.executable).with_name("jupyter"))
+    write = {"name": "write_file", "arguments": {"path": "notes.txt", "content": "new\n"}}
+    script = {
+        "turns": [{"text": "I write.", "tool_calls": [write]}, {"text": "Done."}],
+        "advance": "assistant_messages",
+        "on_end": "last",
+    }
+    with ModelServer(program="builtin:echo") as model:
+        model.ctl("script", script)
+        with Lab(home=tmp_path / "home", root=root, endpoint=model.url, arguments=WITHOUT_PAGES) as lab:
+            for name, value in lab.environ.items():
+                monkeypatch.setenv(name, value)
+
+            def run(*words: str) -> str:
+                done = subprocess.run([jupyter, *words], cwd=root, capture_output=True, text=True, timeout=90)
+                assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
+                return done.stdout
+
+            first = run("pernix", "run", "Write a note", "--mode", "auto", "--json").splitlines()[0]
+            session = json.loads(first)["session_id"]
+            assert (root / "notes.txt").exists()
+            (block,) = blocks("undo")
+            said = [run(*shlex.split(line.replace("$SESSION", session))[1:]) for line in block.splitlines()]
+    assert "+new" in said[0]
+    assert not (root / "notes.txt").exists()
+    assert said[2]
 
 
 # ---- permissions ------------------------------------------------------------------------------------------------------------
