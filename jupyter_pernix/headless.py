@@ -133,6 +133,7 @@ def _command(root: Path) -> list[str]:
     # No token is given: Jupyter makes one and keeps it in its 0600 runtime file, where neither ps nor a kernel's environment shows it.
     command = [
         sys.executable,
+        "-P",  # nothing is imported from the current folder, which may be one that somebody else has made
         "-m",
         "jupyter_server",
         "--no-browser",
