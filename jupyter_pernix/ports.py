@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from .events import Delta, Event, Stored
 from .ids import ExecutionId, SessionId
@@ -22,6 +22,10 @@ from .records import (
     TerminalCode,
     Variables,
 )
+
+if TYPE_CHECKING:
+    # its patterns take a moment to load, which the start of the server does not need
+    from .masking import Masker
 
 OutputSink = Callable[[OutputOp], Awaitable[None]]
 
@@ -181,8 +185,13 @@ class TurnHost(Protocol):
         """False when nobody can answer (headless): what would be asked is refused."""
         ...
 
+    @property
+    def masker(self) -> "Masker":
+        """Knows the secrets of this machine now."""
+        ...
+
     async def append(self, *events: Event) -> list[Stored]:
-        """Store; returns once they are durable."""
+        """Store, without their secrets; returns once they are durable."""
         ...
 
     def pass_on(self, delta: Delta) -> None:

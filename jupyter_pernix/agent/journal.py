@@ -8,6 +8,7 @@ import anyio
 from ..errors import StoreError
 from ..events import Event, Stored, TurnEdited, TurnStarted, TurnSubmitted
 from ..ids import TurnId
+from ..masking import masked_event
 from ..ports import TurnHost
 from .context import Transcript
 from .ledger import Ledger
@@ -21,6 +22,7 @@ class Journal:
 
     ``defer`` is for what is already done and need not be durable before the next ``add``, which stores it first. Whatever waits on
     the outside (a model, a tool, a person) has an ``add`` or a ``settle`` before it, so nothing deferred can get lost by waiting.
+    What the model thinks with is what is stored: without the secrets that tools brought back.
     """
 
     def __init__(self, host: TurnHost, *, system: str, log: Sequence[Stored]) -> None:
@@ -32,7 +34,7 @@ class Journal:
 
     def defer(self, *events: Event) -> None:
         """Fold into the model's input at once; store with the next ``add``."""
-        for event in events:
+        for event in (masked_event(event, self._host.masker) for event in events):
             self._deferred.append(event)
             self.transcript.add(Stored(seq=0, recorded_at=_UNSTORED, event=event))
 

@@ -24,7 +24,7 @@ from .outputs import OutputFold
 from .process import KernelProcess
 from .supervision import Supervision
 from .survivors import sentence
-from .telling import DELIVERY, SideFile, Telling
+from .telling import DELIVERY, MaskerNow, SideFile, Telling
 
 log = logging.getLogger(__name__)
 
@@ -54,12 +54,14 @@ class KernelExecutor:
         patience: float = 120.0,
         caps: Caps | None = None,
         side_file: SideFile | None = None,
+        masker: MaskerNow | None = None,
         on_late: OnLate | None = None,
         on_restart: OnRestart | None = None,
         automagic: bool = False,
     ) -> None:
         """``interrupt_grace``: seconds that code has to end after an interrupt before the next, stronger measure. ``patience``:
-        seconds that code waits for the user's own code in an attached kernel. ``automagic``: as the kernel is set; else never."""
+        seconds that code waits for the user's own code in an attached kernel. ``automagic``: as the kernel is set; else never.
+        ``masker``: what no side file may hold."""
         self._automagic = automagic
         self.on_restart = on_restart
         self._process = process
@@ -71,6 +73,7 @@ class KernelExecutor:
         self.patience = patience
         self._caps = caps if caps is not None else Caps()
         self._side_file = side_file
+        self._masker = masker
         self._lock = anyio.Lock()
         self._past = Past(on_late)
         connection.listener = self._past.hear
@@ -150,7 +153,7 @@ class KernelExecutor:
                 ask_input=ask_input,
             )
             self._connected().listener = supervision.take
-            telling = Telling(execution, self._past, self._side_file)
+            telling = Telling(execution, self._past, self._side_file, self._masker)
             try:
                 await supervision.carry(telling, deadline, when_stuck=self._replace)
             except anyio.get_cancelled_exc_class():

@@ -20,6 +20,7 @@ from .executor import KernelExecutor, OnLate, SideFile
 from .process import KernelProcess, MultiManager
 from .sandbox.provisioner import SandboxProvisioner, speaks_unix_sockets
 from .sandbox.wall import Wall
+from .telling import MaskerNow
 
 _UNIX_PATH_LIMIT = 107
 _KERNEL_FILE_LENGTH = 50
@@ -94,6 +95,7 @@ class Kernels:
         patience: float = 120.0,
         caps: Caps | None = None,
         automagic: bool = False,
+        masker: MaskerNow | None = None,
     ) -> None:
         """``manager``: an ``AsyncMultiKernelManager``, or the Jupyter server's ``kernel_manager``. The others as for ``KernelExecutor``.
         ``automagic``: for cells that somebody wrote for IPython as it is."""
@@ -102,6 +104,7 @@ class Kernels:
             self._manager.kernel_spec_manager = KernelSpecManager()
         self._start_deadline, self._interrupt_grace, self._patience = start_deadline, interrupt_grace, patience
         self._caps, self._automagic = caps, automagic
+        self._masker = masker
         self._walled: MultiManager | None = None
         self._context: Context | None = None
         self._executors: list[KernelExecutor] = []
@@ -167,6 +170,7 @@ class Kernels:
             patience=self._patience,
             caps=self._caps,
             side_file=side_file,
+            masker=self._masker,
             on_late=on_late,
             automagic=self._automagic,
         )
@@ -194,6 +198,7 @@ class Kernels:
             patience=self._patience,
             caps=self._caps,
             side_file=side_file,
+            masker=self._masker,
             on_late=on_late,
             automagic=self._automagic,
         )

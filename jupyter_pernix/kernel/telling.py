@@ -7,9 +7,13 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
+from ..masking import BytePieces, Masker
 from .execution import Execution
 from .late import Past
 from .outputs import Spill
+
+MaskerNow = Callable[[], Masker]
+"""What knows the secrets that no file may hold, as they are now."""
 
 SideFile = Callable[[str], tuple[Path, str]]
 """Name of a side file → its absolute path, and the path a reader is told."""
@@ -24,7 +28,12 @@ _REWRITE_FLUSH = 5.0
 class Telling:
     """Half a delivery is worse than a late stop, since the listener stores it: one that has begun is not cancelled."""
 
-    def __init__(self, execution: Execution, past: Past, side_file: SideFile | None) -> None:
+    def __init__(
+        self, execution: Execution, past: Past, side_file: SideFile | None, masker: MaskerNow | None = None
+    ) -> None:
+        self._masker = masker
+        self._masked: dict[str, BytePieces] = {}
+        """By the name of a side file that is being written."""
         self._execution = execution
         self._past = past
         self._side_file = side_file
@@ -49,6 +58,7 @@ class Telling:
                 return
             last = anyio.current_time()
             if closing:
+                await self._end_files()
                 return
 
     async def _pause(self, seconds: float) -> None:
@@ -84,8 +94,30 @@ class Telling:
             for spill in spills:
                 path = side_file(spill.name)[0]
                 path.parent.mkdir(parents=True, exist_ok=True)
-                with path.open("a", encoding="utf-8") as file:
-                    file.write(spill.text)
+                with path.open("ab") as file:
+                    file.write(self._without_secrets(spill))
+
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(write)
+
+    def _without_secrets(self, spill: Spill) -> bytes:
+        raw = spill.text.encode("utf-8", "replace")
+        if self._masker is None:
+            return raw
+        pieces = self._masked.get(spill.name)
+        if pieces is None:
+            pieces = self._masked[spill.name] = BytePieces(self._masker())
+        return pieces.add(raw)
+
+    async def _end_files(self) -> None:
+        side_file, masked, self._masked = self._side_file, self._masked, {}
+        if side_file is None or not masked:
+            return
+
+        def write() -> None:
+            for name, pieces in masked.items():
+                with side_file(name)[0].open("ab") as file:
+                    file.write(pieces.rest())
 
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(write)

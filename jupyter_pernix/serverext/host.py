@@ -1,15 +1,16 @@
 """``ports.TurnHost``: what a Run may do to its session."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import anyio
 import msgspec
 
-from ..errors import KernelError, ToolFailed
+from ..errors import Conflict, KernelError, ToolFailed
 from ..events import Delta, Event, Stored, TurnFinished
 from ..ids import CallId, ExecutionId, SessionId, TurnId
 from ..ports import Executor, Notebooks, WorkerAnswer
@@ -21,6 +22,9 @@ from .session_kernel import SessionKernel
 from .session_log import SessionLog, known_reason
 from .session_record import SessionRecord
 from .session_widgets import SessionWidgets
+
+if TYPE_CHECKING:
+    from ..masking import Masker
 
 T = TypeVar("T")
 
@@ -78,6 +82,8 @@ class Host:
         """Nothing that the Run still does reaches the session: it is left as it is for the next server, or has been closed."""
         self._parts = parts
         self._log = parts.log
+        with suppress(Conflict):  # a space that a link leads out of has no files for us
+            parts.log.around.secrets.watch(parts.log.space)
         self._alive = alive
         self._workers = 0
         self._delegating = anyio.Lock()
@@ -136,6 +142,10 @@ class Host:
             return log.around.sandboxes.command(log.session_id, log.space, command, network=network and self.network)
         except KernelError as exc:
             raise ToolFailed(f"Not run: {exc}") from exc
+
+    @property
+    def masker(self) -> "Masker":
+        return self._log.around.secrets.masker
 
     async def append(self, *events: Event) -> list[Stored]:
         if self.detached:

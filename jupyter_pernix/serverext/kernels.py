@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 
 from ..ports import Executor
 from .background import start_guarded
-from .known_secrets import KnownSecrets
+from .known_secrets import KnownSecrets, Values
 from .surroundings import OnLate, SideFile
 
 if TYPE_CHECKING:
@@ -25,8 +25,17 @@ _SHORTEST = 8
 class LazyKernels:
     """``surroundings.Kernels``; costs nothing until a kernel is wanted."""
 
-    def __init__(self, kernel_manager: Any, *, withheld: Collection[str] = (), secrets: KnownSecrets = tuple) -> None:
-        """``withheld``: variables that hold keys of endpoints; no kernel gets them, nor any other that holds one of ``secrets``."""
+    def __init__(
+        self,
+        kernel_manager: Any,
+        *,
+        withheld: Collection[str] = (),
+        secrets: Values = tuple,
+        known: KnownSecrets | None = None,
+    ) -> None:
+        """``withheld``: variables that hold keys of endpoints; no kernel gets them, nor any other that holds one of ``secrets``.
+        ``known``: what is masked in the texts that are put aside."""
+        self._known = known or KnownSecrets()
         self._kernel_manager = kernel_manager
         self._secrets = secrets
         self._withheld = frozenset(withheld)
@@ -39,7 +48,7 @@ class LazyKernels:
             # Imported here: it brings jupyter_client's blocking and threaded parts, which the server does not load by itself.
             from ..kernel.provision import Kernels
 
-            self._kernels = Kernels(self._kernel_manager)
+            self._kernels = Kernels(self._kernel_manager, masker=lambda: self._known.masker)
         return self._kernels
 
     async def _load(self) -> "Kernels":

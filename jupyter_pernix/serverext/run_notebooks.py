@@ -15,8 +15,8 @@ from .kernels import LazyKernels
 from .known_secrets import KnownSecrets
 
 if TYPE_CHECKING:
-    from ..masking import Masker
     from ..kernel.record import KernelIdentity
+    from ..masking import Masker
 
 ExportFormat = Literal["ipynb", "html", "md", "json"]
 MEDIA: dict[ExportFormat, str] = {
@@ -37,9 +37,9 @@ def export_format(given: str) -> ExportFormat:
 class RunNotebooks:
     """``write`` is ``surroundings.WriteRecord``. Nothing that it gives holds a secret that is known or can be recognised."""
 
-    def __init__(self, kernels: LazyKernels, secrets: KnownSecrets = tuple) -> None:
+    def __init__(self, kernels: LazyKernels, secrets: KnownSecrets | None = None) -> None:
         self._kernels = kernels
-        self._secrets = secrets
+        self._secrets = secrets or KnownSecrets()
 
     def write(self, session_id: SessionId, log: Sequence[Stored], path: Path) -> None:
         """Fold the log and replace the file (blocking, atomic).
@@ -67,9 +67,7 @@ class RunNotebooks:
         return text.encode("utf-8", "backslashreplace")
 
     def _masker(self) -> "Masker":
-        from ..masking import Masker
-
-        return Masker(self._secrets())
+        return self._secrets.masker
 
     def _notebook(self, session_id: SessionId, log: Sequence[Stored], masker: "Masker") -> dict[str, Any]:
         from ..kernel.record import run_notebook

@@ -25,7 +25,7 @@ from .bus import Bus
 from .endpoints import Endpoints
 from .incell import InCellExecutions
 from .kernels import LazyKernels
-from .known_secrets import from_environment
+from .known_secrets import KnownSecrets, from_environment
 from .local import Local
 from .notebooks.hub import JupyterServer, NotebookHub
 from .notebooks.mirroring import Mirroring
@@ -137,13 +137,23 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
 
     async with AsyncExitStack() as stack:
         trail = Trail(data_folder / "audit", on=settings.audit)
-        store = await EventStore.open(data_folder / "pernix.duckdb", publish=publish, auditor=trail)
+        endpoints = Endpoints(settings, folder=options.config_folder)
+        environment = from_environment(os.environ)
+        secrets = KnownSecrets(lambda: {*endpoints.keys(), options.token, *environment}, home=Path.home())
+        secrets.watch(root)
+        store = await EventStore.open(
+            data_folder / "pernix.duckdb", publish=publish, auditor=trail, mask=secrets.masked
+        )
         stack.push_async_callback(store.aclose)
         stack.callback(bus.close)
         bus.last_seq = store.last_seq
-        endpoints = Endpoints(settings, folder=options.config_folder)
         keys = config.secret_variables(settings, os.environ)
-        kernels = LazyKernels(options.kernel_manager, withheld=keys, secrets=lambda: {*endpoints.keys(), options.token})
+        kernels = LazyKernels(
+            options.kernel_manager,
+            withheld=keys,
+            secrets=lambda: {*endpoints.keys(), options.token},
+            known=secrets,
+        )
         sandboxes = Sandboxes(settings.sandbox, home=Path.home().resolve(), hidden=_out_of_sight(options, data_folder))
         stack.push_async_callback(anyio.to_thread.run_sync, sandboxes.close)
         stack.push_async_callback(kernels.aclose)
@@ -164,9 +174,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
             root=root,
             shared=SharedDocuments(options.extensions),
         )
-        records = RunNotebooks(
-            kernels, lambda: {*endpoints.keys(), options.token, *from_environment(os.environ)} - {""}
-        )
+        records = RunNotebooks(kernels, secrets)
         turns = AgentTurns(store=store, endpoints=endpoints, settings=settings)
         around = Surroundings(
             store=store,
@@ -184,6 +192,7 @@ async def running(options: RuntimeOptions) -> AsyncGenerator[Runtime]:
             kept_folder=data_folder / "kept",
             sandboxes=sandboxes,
             write_record=records.write,
+            secrets=secrets,
             tasks=tasks,
             notebooks=notebooks,
         )

@@ -16,6 +16,7 @@ from ..ports import Clock, Executor, TurnHost
 from ..records import OutputOp
 from .bus import Bus
 from .incell import InCellExecutions
+from .known_secrets import KnownSecrets
 from .sandbox import Sandboxes
 from .side_files import SideFiles
 from .store import EventStore
@@ -82,6 +83,7 @@ class Surroundings:
     """The notebooks of the server; ``None``: it has none."""
     sandboxes: Sandboxes = field(default_factory=lambda: Sandboxes(Settings().sandbox, home=Path.home().resolve()))
     executions: InCellExecutions = field(default_factory=InCellExecutions)
+    secrets: KnownSecrets = field(default_factory=KnownSecrets)
     naming: anyio.Lock = field(default_factory=anyio.Lock)
     """Held while the path of a run notebook is chosen and stored, so that no two sessions choose the same."""
     stopping: bool = False

@@ -35,6 +35,7 @@ from ...ids import (
     new_session_id,
     new_turn_id,
 )
+from ...masking import Masker, masked_event
 from ...ports import WorkerAnswer
 from ...records import (
     ApprovalAnswer,
@@ -88,7 +89,7 @@ class MemoryHost:
     auto it is allowed once instead. ``can_ask`` is true if there are answers, if it agrees, or as given. ``workers`` are the ends of the
     workers in the order in which they are started; one beyond them waits until it is cancelled. ``delegated`` keeps what they were
     given. ``log``: the session goes on from there, in the state that it tells; a question that stands open in it is not stored again
-    when it is asked.
+    when it is asked. ``secrets``: values that are known to be secret.
     """
 
     def __init__(
@@ -109,7 +110,9 @@ class MemoryHost:
         permissions_folder: Path | None = None,
         kept_folder: Path | None = None,
         home: Path | None = None,
+        secrets: Sequence[str] = (),
     ) -> None:
+        self.masker = Masker(secrets)
         self.permissions_folder = permissions_folder
         self.kept_folder = kept_folder
         self.home = (home or space.parent).resolve()
@@ -324,7 +327,7 @@ class MemoryHost:
 
     def _store(self, event: Event) -> Stored:
         seq = len(self.log) + 1
-        stored = Stored(seq=seq, recorded_at=EPOCH + timedelta(seconds=seq), event=event)
+        stored = Stored(seq=seq, recorded_at=EPOCH + timedelta(seconds=seq), event=masked_event(event, self.masker))
         self.log.append(stored)
         return stored
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from functools import partial
 
 import anyio
 import msgspec
@@ -11,6 +10,7 @@ from ...errors import KernelError, NotebookRefused
 from ...events import ExecutionFinished, ExecutionOutput, ExecutionStarted
 from ...fold import apply_output
 from ...ids import ExecutionId, new_execution_id
+from ...masking import OutputPieces
 from ...ports import Executor
 from ...records import JSON, ExecutionResult, OutputOp
 from ..wellformed import wellformed, wellformed_json
@@ -19,7 +19,7 @@ from .base import ToolContext
 
 @dataclass(kw_only=True)
 class Execution:
-    """One execution under way: stores its output steps and folds them. ``notebook``, ``cell_id``, ``trusted``: as in
+    """One execution under way: stores its output steps, without their secrets, and folds them. ``notebook``, ``cell_id``, ``trusted``: as in
     ``ExecutionStarted``."""
 
     context: ToolContext
@@ -29,8 +29,20 @@ class Execution:
     execution_id: ExecutionId = field(default_factory=new_execution_id)
     outputs: list[JSON] = field(default_factory=list[JSON])
 
+    def __post_init__(self) -> None:
+        self._masked = OutputPieces(self.context.host.masker)
+
     async def on_output(self, op: OutputOp) -> None:
         op = msgspec.structs.replace(op, output=wellformed_json(op.output), text=wellformed(op.text))
+        for masked in self._masked.take(op, self.outputs):
+            await self._put(masked)
+
+    async def tell_rest(self) -> None:
+        """Nothing comes for now: what was held back, since it might have gone on as a secret, is told."""
+        for masked in self._masked.rest(self.outputs):
+            await self._put(masked)
+
+    async def _put(self, op: OutputOp) -> None:
         await self.context.store(
             ExecutionOutput(
                 session_id=self.context.host.session_id,
@@ -43,6 +55,11 @@ class Execution:
             )
         )
         apply_output(self.outputs, op)
+
+    async def ask_input(self, prompt: str, password: bool) -> str | None:
+        """As ``ports.AskInput``."""
+        await self.tell_rest()
+        return await self.context.host.ask_input(self.execution_id, prompt, password)
 
     async def started(self, executor: Executor, code: str) -> None:
         await self.context.store(
@@ -96,7 +113,7 @@ async def execute(
             execution_id=execution.execution_id,
             on_output=execution.on_output,
             deadline=context.deadline(context.deadlines.execution),
-            ask_input=partial(context.host.ask_input, execution.execution_id) if context.host.can_ask else None,
+            ask_input=execution.ask_input if context.host.can_ask else None,
         )
     except NotebookRefused as exc:
         result = ExecutionResult(status="not_run", detail=str(exc))
@@ -104,5 +121,6 @@ async def execute(
         result = ExecutionResult(status="dead", detail=str(exc))
     finally:
         with anyio.CancelScope(shield=True):
+            await execution.tell_rest()
             await execution.finished(result, context.clock.monotonic() - started)
     return result

@@ -18,6 +18,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import Process
 
+from ...masking import BytePieces, Masker
 from .keeper import GRACE, MARK, alive, holders, send
 
 _CHUNK = 65536
@@ -37,13 +38,16 @@ class Sink(Protocol):
 
 @dataclass(kw_only=True)
 class Output:
-    """What came so far: the start and the end in memory, all of it (up to 50 MB) in ``spill`` once it is too long for that."""
+    """What came so far: the start and the end in memory, all of it (up to 50 MB) in ``spill`` once it is too long for that, there
+    without its secrets. Call ``end`` once nothing more comes."""
 
     spill: Path
+    masker: Masker
     size: int = 0
     _head: bytearray = field(default_factory=bytearray)
     _tail: bytearray = field(default_factory=bytearray)
     _spilled: bool = False
+    _masked: BytePieces | None = None
 
     async def add(self, chunk: bytes) -> None:
         self.size += len(chunk)
@@ -51,13 +55,19 @@ class Output:
             self._head += chunk
             return
         if not self._spilled:
-            self._spilled = True
+            self._spilled, self._masked = True, BytePieces(self.masker)
             await anyio.to_thread.run_sync(self._write, bytes(self._head), "wb")
         if self.size <= _LARGEST_FILE:
             await anyio.to_thread.run_sync(self._write, chunk, "ab")
         self._tail += chunk
         if len(self._tail) > 2 * _TAIL:
             del self._tail[:-_TAIL]
+
+    async def end(self) -> None:
+        """Write down what was held back."""
+        if self._masked is not None:
+            await anyio.to_thread.run_sync(self._append, self._masked.rest())
+            self._masked = None
 
     @property
     def spilled(self) -> bool:
@@ -70,9 +80,14 @@ class Output:
         return (bytes(self._head) + note + bytes(self._tail)).decode("utf-8", errors="replace")
 
     def _write(self, chunk: bytes, mode: str) -> None:
+        assert self._masked is not None
         self.spill.parent.mkdir(parents=True, exist_ok=True)
         with self.spill.open(mode) as file:
-            file.write(chunk)
+            file.write(self._masked.add(chunk))
+
+    def _append(self, rest: bytes) -> None:
+        with self.spill.open("ab") as file:
+            file.write(rest)
 
 
 @dataclass(frozen=True, kw_only=True)

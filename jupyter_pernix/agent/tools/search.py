@@ -105,7 +105,7 @@ async def _search(context: ToolContext, args: SearchFiles) -> ToolResult:
     }
     deadline = context.deadline(_SEARCH_SECONDS)
     # the most hits fit in memory, so nothing is ever spilled to this file
-    output = Output(spill=context.host.side_file(f"{context.call_id}.txt")[0])
+    output = Output(spill=context.host.side_file(f"{context.call_id}.txt")[0], masker=context.host.masker)
     ended = await run_process(
         [sys.executable, "-I", "-S", str(FilePath(__file__).with_name("grep.py")), json.dumps(asked)],
         cwd=located.root,

@@ -6,6 +6,7 @@ import shutil
 from functools import partial
 from typing import Annotated
 
+import anyio
 import anyio.to_thread
 from msgspec import Meta
 
@@ -44,7 +45,7 @@ async def _run_shell(context: ToolContext, args: RunShell) -> ToolResult:
         raise ToolFailed("Not run: there is no bash on this machine; use run_code.")
     deadline = context.deadline(min(args.timeout_seconds, context.deadlines.shell))
     spill, relative = context.host.side_file(f"{context.call_id}.txt")
-    output = Output(spill=spill)
+    output = Output(spill=spill, masker=context.host.masker)
     command = [bash, "--noprofile", "--norc", "-c", args.command]
     if context.host.sandbox:
         walled = partial(context.host.sandboxed, command, network=context.host.network)
@@ -60,7 +61,11 @@ async def _run_shell(context: ToolContext, args: RunShell) -> ToolResult:
         )
     except OSError as exc:
         raise ToolFailed(f"Not run: {exc.strerror or exc}.") from exc
-    whole = without_ansi(output.text())
+    finally:
+        with anyio.CancelScope(shield=True):
+            await output.end()
+    # before it is cut: half a secret would not be recognised
+    whole = await anyio.to_thread.run_sync(context.host.masker.text, without_ansi(output.text()))
     short = excerpt(whole, limit=RESULT_LIMIT)
     side_file = relative if output.spilled else "" if short.whole else await keep(context, whole)
     return ToolResult(

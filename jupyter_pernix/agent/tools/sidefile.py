@@ -4,16 +4,17 @@ from pathlib import Path
 
 import anyio.to_thread
 
+from ...masking import Masker
 from .base import ToolContext
 
 
 async def keep(context: ToolContext, text: str) -> str:
-    """Write ``text`` to the call's side file; the answer is its path as the host names it."""
+    """Write ``text`` without its secrets to the call's side file; the answer is its path as the host names it."""
     path, relative = context.host.side_file(f"{context.call_id}.txt")
-    await anyio.to_thread.run_sync(_write, path, text)
+    await anyio.to_thread.run_sync(_write, path, text, context.host.masker)
     return relative
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, text: str, masker: Masker) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8", errors="replace", newline="")
+    path.write_text(masker.text(text), encoding="utf-8", errors="replace", newline="")

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+Mask = Callable[[Event], Event]
 _encode = msgspec.json.Encoder().encode
 
 
@@ -57,10 +59,18 @@ class EventStore:
     """The log of all sessions in one DuckDB file and the journal beside it; make one with ``open``.
 
     ``publish`` is called on the event loop with each committed group of events, in order of ``seq``, before the ``append`` that
-    brought them returns. What is read contains every event whose ``append`` has returned.
+    brought them returns. What is read contains every event whose ``append`` has returned. ``mask``: what is done to an event before
+    anything of it is written or published.
     """
 
-    def __init__(self, database: Database, thread: ThreadPoolExecutor, publish: Callable[[list[Stored]], None]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        thread: ThreadPoolExecutor,
+        publish: Callable[[list[Stored]], None],
+        mask: Mask | None = None,
+    ) -> None:
+        self._mask = mask
         self._database = database
         self._thread = thread
         self._publish = publish
@@ -83,7 +93,12 @@ class EventStore:
 
     @classmethod
     async def open(
-        cls, path: Path, *, publish: Callable[[list[Stored]], None] = lambda _: None, auditor: Auditor | None = None
+        cls,
+        path: Path,
+        *,
+        publish: Callable[[list[Stored]], None] = lambda _: None,
+        auditor: Auditor | None = None,
+        mask: Mask | None = None,
     ) -> "EventStore":
         """Open or create the files.
 
@@ -98,7 +113,7 @@ class EventStore:
         except BaseException:
             thread.shutdown(wait=False)
             raise
-        store = cls(database, thread, publish)
+        store = cls(database, thread, publish, mask)
         store._summaries = await store._read(queries.rebuild_summaries, fresh=False)
         store._writer.start()
         return store
@@ -132,7 +147,7 @@ class EventStore:
         kept: list[Event | Unknown] = []
         rows: list[Row] = []
         for event in events:
-            one, body = _body(event)
+            one, body = _body(event if self._mask is None or isinstance(event, Unknown) else self._mask(event))
             kept.append(one)
             rows.append(Row(body, self._model(one)))
         future: asyncio.Future[list[Stored]] = self._loop.create_future()

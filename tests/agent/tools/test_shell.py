@@ -113,11 +113,12 @@ import os, sys
 from pathlib import Path
 import anyio
 from jupyter_pernix.agent.tools.process import Output, run_process
+from jupyter_pernix.masking import Masker
 
 async def main():
     line = "echo $$ >> pids; setsid sleep 60 & echo $! >> pids; trap '' TERM; sleep 60 & echo $! >> pids; wait; wait"
     await run_process(
-        ["bash", "-c", line], cwd=Path(sys.argv[1]), env=os.environ, mark="call", deadline=60, output=Output(spill=Path("never"))
+        ["bash", "-c", line], cwd=Path(sys.argv[1]), env=os.environ, mark="call", deadline=60, output=Output(spill=Path("never"), masker=Masker())
     )
 
 anyio.run(main)
