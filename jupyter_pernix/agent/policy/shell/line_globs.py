@@ -28,7 +28,7 @@ def matches(word: Word, *, folder: str, root: str) -> Matches:
     """The names that ``word``, all of whose pieces are text, matches in ``folder`` now."""
     search = _Search(root)
     parts = _components(word.pieces)
-    absolute = len(parts) > 1 and not parts[0]
+    absolute = len(parts) > 1 and not _text(parts[0])
     start = "/" if absolute else folder
     try:
         found = search.under(start, parts[1:] if absolute else parts)
@@ -68,7 +68,7 @@ class _Search:
 
     def _one(self, folder: str, before: str, part: list[Piece], *, last: bool, fixed: bool) -> list[str]:
         """``fixed``: no pattern stands before; one that is looked for behind a link that another has found is judged by what it finds."""
-        text = "".join(piece.text for piece in part)
+        text = _text(part)
         if not _is_pattern(part):
             name = before + text
             path = f"{folder.rstrip('/')}/{name}"
@@ -104,6 +104,10 @@ def _components(pieces: tuple[Piece, ...]) -> list[list[Piece]]:
         parts[-1].append(Piece("text", first, piece.quoted))
         parts += [[Piece("text", other, piece.quoted)] for other in others]
     return parts
+
+
+def _text(part: list[Piece]) -> str:
+    return "".join(piece.text for piece in part)
 
 
 def _is_pattern(part: list[Piece]) -> bool:
