@@ -9,8 +9,11 @@ import anyio
 import pytest
 from agent.acting import Acting, answer
 
-from jupyter_pernix.agent.run_settings import RunSettings
-from jupyter_pernix.agent.testing import Says, Works, call
+from jupyter_pernix.agent.policy.consents import Consents
+from jupyter_pernix.agent.policy.hooks_config import waiting_of
+from jupyter_pernix.agent.run import Run
+from jupyter_pernix.agent.run_settings import OneModel, RunSettings
+from jupyter_pernix.agent.testing import MemoryHost, Says, ScriptedModel, Works, call
 from jupyter_pernix.events import ApprovalRequested, HookEnded, PolicyDecided, ProblemNoticed, ToolCallStarted
 from jupyter_pernix.records import ApprovalAnswer, Mode
 
@@ -436,3 +439,78 @@ async def test_hooks_for_moments_of_other_agents_are_left_alone(act: Act, tmp_pa
     assert (acting.space / "new.txt").exists()
     assert not (tmp_path / "ran").exists()
     assert acting.of(ProblemNoticed) == []
+
+
+async def test_a_hook_ends_before_a_person_is_asked(act: Act) -> None:
+    acting = act(hooks_of(ALLOWS), mode="edit", answers=[ApprovalAnswer(choice="allow_once")])
+    await acting.say([Says(calls=(call("run_shell", command="touch x"),)), answer()])
+
+    types = acting.host.types
+    assert types.index("hook.ended") < types.index("policy.decided") < types.index("approval.requested")
+    assert (acting.space / "x").exists()
+
+
+async def test_what_a_hook_said_to_an_earlier_program_counts_for_nothing_in_a_turn_that_goes_on(
+    act: Act, config: Path, tmp_path: Path
+) -> None:
+    acting = act(hooks_of(ALLOWS))
+    await acting.say([Says(calls=(WRITES,)), answer()])
+    (acting.space / "new.txt").unlink()
+    until = acting.host.types.index("hook.ended") + 1
+    turn_id = acting.host.events[until - 1].turn_id
+    (config / "hooks.json").write_text(json.dumps(hooks_of("exit 2")))
+
+    later = MemoryHost(
+        space=acting.space,
+        side=tmp_path / "side",
+        log=acting.host.log[:until],
+        permissions_folder=config / "permissions",
+    )
+    await Run(later, turn_id, list(later.log), OneModel(ScriptedModel([answer()]))).carry()
+
+    assert [one.decision for one in later.events if isinstance(one, HookEnded)] == ["allow", "deny"]
+    assert not (acting.space / "new.txt").exists()
+
+
+class Walled(MemoryHost):
+    """A wall that only leaves a mark."""
+
+    def sandboxed(self, command: Any, *, network: bool) -> list[str]:
+        return ["env", "WALLED=yes", *command]
+
+
+async def test_in_the_sandbox_a_hook_of_the_folder_runs_behind_the_wall_and_the_users_own_before_it(
+    config: Path, tmp_path: Path
+) -> None:
+    space = tmp_path / "space"
+    (space / ".pernix").mkdir(parents=True)
+    (space / ".pernix/hooks.json").write_text(json.dumps(hooks_of(f"echo folder $WALLED >> {tmp_path}/ran")))
+    (config / "hooks.json").write_text(json.dumps(hooks_of(f"echo own $WALLED >> {tmp_path}/ran")))
+    (config / "hooks.json").chmod(0o600)
+    consents = Consents(config / "permissions", space)
+    for one in waiting_of(consents, space, home="/home/nobody"):
+        consents.give(one, by="test")
+    host = Walled(space=space, side=tmp_path / "side", permissions_folder=config / "permissions")
+    host.sandbox = True
+    turn_id = host.submit("Go on")
+    await Run(host, turn_id, list(host.log), OneModel(ScriptedModel([Says(calls=(WRITES,)), answer()]))).carry()
+
+    assert (tmp_path / "ran").read_text().splitlines() == ["own", "folder yes"]
+
+
+async def test_where_the_sandbox_cannot_be_had_a_hook_of_the_folder_is_a_no(config: Path, tmp_path: Path) -> None:
+    space = tmp_path / "space"
+    (space / ".pernix").mkdir(parents=True)
+    (space / ".pernix/hooks.json").write_text(json.dumps(hooks_of(f"touch {tmp_path}/ran")))
+    consents = Consents(config / "permissions", space)
+    for one in waiting_of(consents, space, home="/home/nobody"):
+        consents.give(one, by="test")
+    host = MemoryHost(space=space, side=tmp_path / "side", permissions_folder=config / "permissions")
+    host.sandbox = True
+    turn_id = host.submit("Go on")
+    await Run(host, turn_id, list(host.log), OneModel(ScriptedModel([Says(calls=(WRITES,)), answer()]))).carry()
+
+    [ended] = [one for one in host.events if isinstance(one, HookEnded)]
+    assert (ended.decision, ended.exit_code) == ("failed", None)
+    assert not (tmp_path / "ran").exists()
+    assert not (space / "new.txt").exists()
