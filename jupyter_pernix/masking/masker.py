@@ -8,14 +8,28 @@ stay as they are: a value counts when its shape belongs to one issuer, or when a
 import base64
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 from urllib.parse import quote
 
 import msgspec
 
 from ..records import SessionView
-from .shapes import ASSIGNED_WORDS, ASSIGNMENTS, MARK, NAME, SHAPES, is_placeholder, is_secret, is_secret_name
+from .shapes import (
+    ASSIGNED_ROOTS,
+    ASSIGNED_WORDS,
+    ASSIGNMENTS,
+    LONG,
+    MARK,
+    NAME,
+    RARE,
+    ROOTS,
+    SHAPES,
+    Shape,
+    is_placeholder,
+    is_secret,
+    is_secret_name,
+)
 
 __all__ = ["MARK", "Masker", "is_secret_name"]
 
@@ -27,6 +41,7 @@ _ASKS = re.compile(r"pass(?:word|wd|phrase|code)|secret|token|api[-_ ]?key|crede
 _BEFORE, _AFTER = 100, 1000
 """How far around a word that says what a value is the value is looked for, in characters."""
 _COLOUR = re.compile(r"(?:\x1b|\\+u001b|\\+x1b|\\+033|\\+e)\[[0-9;]*m", re.IGNORECASE)
+_WRITTEN_BREAK = re.compile(r"\\+[nr]")
 _DATA_URI = re.compile(r"data:[\w.+/-]+;base64,[A-Za-z0-9+/=\s]+")
 
 
@@ -40,6 +55,7 @@ class Masker:
         )
         forms = sorted({form for value in values for form in _forms(value)}, key=lambda form: (-len(form), form))
         self._forms = forms
+        self._looked_for = [(form, not any(map(str.isspace, form))) for form in forms]
         self._known = re.compile("|".join(map(re.escape, forms))) if forms else None
         self._split = [(value, re.compile(r"(?:\\+[nr]|[\r\n])*".join(map(re.escape, value)))) for value in values]
 
@@ -64,10 +80,12 @@ class Masker:
     def _without_known(self, text: str) -> str:
         if self._known is None:
             return text
-        if any(form in text for form in self._forms):
+        words = _long_words(text, _SHORTEST)
+        if any(form in (words if bare else text) for form, bare in self._looked_for):
             text = self._known.sub(f"{MARK}(known)", text)
         if "\n" in text or "\\n" in text:
-            flat = re.sub(r"\\+[nr]|[\r\n]", "", text)
+            flat = text.replace("\n", "").replace("\r", "")
+            flat = _WRITTEN_BREAK.sub("", flat) if "\\" in flat else flat
             for value, pattern in self._split:
                 if value in flat:
                     text = pattern.sub(f"{MARK}(known)", text)
@@ -139,6 +157,8 @@ def _mark(kind: str) -> str:
 
 def _by_shape(text: str) -> str:
     text = _in_plain(text)
+    if "[" not in text or not ("\x1b" in text or ("\\" in text and _COLOUR.search(text))):
+        return text
     bare = _COLOUR.sub("", text)
     if bare == text or _in_plain(bare) == bare:
         return text
@@ -156,10 +176,14 @@ def _without_colours(line: str) -> str:
 
 
 def _in_plain(text: str) -> str:
+    words = _long_words(text, LONG)
+    rare = {sign for sign in RARE if sign in words}
+    lowered = _lowered(text)
+    named = any(root in lowered for root in ROOTS)
     for shape in SHAPES:
-        if any(needle in text for needle in shape.needles):
+        if _is_near(shape, text, words, rare, named):
             text = shape.pattern.sub(lambda match, kind=shape.kind: _masked(match, kind), text)
-    windows = _windows(text)
+    windows = _windows(text) if named else []
     if windows:
         # the last pattern sees what the first has left
         for pattern in ASSIGNMENTS:
@@ -168,21 +192,52 @@ def _in_plain(text: str) -> str:
     return text
 
 
+def _is_near(shape: Shape, text: str, words: str, rare: set[str], named: bool) -> bool:
+    """Whether it is worth looking closer. ``words``: the long ones; ``rare``: which of ``RARE`` they have."""
+    match shape.where:
+        case "word":
+            return any((not sign or sign in rare) and needle in words for needle, sign in shape.signs)
+        case "named":
+            return named and any(needle in text for needle in shape.needles)
+        case "text":
+            return any(needle in text for needle in shape.needles)
+
+
+def _long_words(text: str, length: int) -> str:
+    """The words of so many characters, which are the only ones that may be a secret by themselves."""
+    return " ".join([word for word in text.split() if len(word) >= length])
+
+
+def _lowered(text: str) -> str:
+    """In small letters, with each character at its place: a few would become two."""
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else "".join(c.lower() if c.isascii() else "-" for c in text)
+
+
 def _windows(text: str) -> list[tuple[int, int]]:
     """The parts of ``text`` that are worth a closer look: around each word that may say what a value is."""
-    lowered = text.lower()
-    # a few letters become longer; places in one text must be places in the other
-    searched = lowered if len(lowered) == len(text) else "".join(c.lower() if c.isascii() else "-" for c in text)
+    lowered = _lowered(text)
     found: list[tuple[int, int]] = []
-    for match in ASSIGNED_WORDS.finditer(searched):
-        end = match.end() + _AFTER
-        least = max(match.start() - _BEFORE, 0)
-        start = max(text.rfind("\n", least, match.start()) + 1, least)
+    for first, last in sorted(_assigned_words(lowered)):
+        end = last + _AFTER
+        least = max(first - _BEFORE, 0)
+        start = max(text.rfind("\n", least, first) + 1, least)
         if found and start <= found[-1][1]:
             found[-1] = (found[-1][0], end)
         else:
             found.append((start, end))
     return found
+
+
+def _assigned_words(lowered: str) -> Iterator[tuple[int, int]]:
+    """Where each of them begins and ends, sign included."""
+    for root in ASSIGNED_ROOTS:
+        place = lowered.find(root)
+        while place >= 0:
+            match = ASSIGNED_WORDS.match(lowered, place)
+            if match is not None:
+                yield match.span()
+            place = lowered.find(root, place + len(root))
 
 
 def _sub_within(pattern: re.Pattern[str], text: str, windows: list[tuple[int, int]]) -> str:
