@@ -6,6 +6,7 @@ import type {
   CellChangeView,
   ChangedFile,
   ChangesDecide,
+  ConsentChange,
   Discovery,
   EndpointCreate,
   EndpointInfo,
@@ -172,6 +173,16 @@ export class Client {
   /** Forget a saved rule. */
   removePermission(body: PermissionChange): Promise<Permissions> {
     return this._json('DELETE', 'permissions', 200, body);
+  }
+
+  /** Let a command of the space's configuration be started. 404: it does not wait, as its file is now. */
+  giveConsent(body: ConsentChange): Promise<Permissions> {
+    return this._json('POST', 'permissions/consents', 201, body);
+  }
+
+  /** Take that back. */
+  takeConsent(body: ConsentChange): Promise<Permissions> {
+    return this._json('DELETE', 'permissions/consents', 200, body);
   }
 
   /** The files that a session has changed, with their diffs. */

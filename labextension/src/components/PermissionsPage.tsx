@@ -1,5 +1,6 @@
 import * as React from 'react';
 import type { Mode, Permissions, SavedRule, SessionView } from '../api/types.gen';
+import { Consents } from './Consents';
 import { denyWords, PERMISSIONS, ruleWords, sandboxWords } from './gatewords';
 import { IconButton } from './icons';
 import { MODES, plain, sentence } from './words';
@@ -21,6 +22,8 @@ export interface PermissionsPageProps {
   /** True when it is saved. */
   onAdd: (rule: string, place: RulePlace) => Promise<boolean>;
   onRemove: (rule: string, place: RulePlace) => void;
+  /** A command of the folder may be started, or not any more. */
+  onConsent: (digest: string, given: boolean) => void;
 }
 
 /** What a session may do: its mode, its sandbox, and the rules that hold in it. */
@@ -43,6 +46,11 @@ export function PermissionsPage(props: PermissionsPageProps): React.JSX.Element 
           </div>
         </div>
       )}
+      <Consents
+        permissions={permissions}
+        onGive={digest => props.onConsent(digest, true)}
+        onTake={digest => props.onConsent(digest, false)}
+      />
       <Rules
         title={PERMISSIONS.unasked}
         rules={permissions?.allow ?? null}

@@ -321,7 +321,9 @@ describe('the permissions', () => {
     ],
     deny: [{ rule: 'git push', everywhere: true, added_at: '', by: '', fault: '' }],
     session: ['tool:run_code'],
-    broken: ''
+    broken: '',
+    waiting: [],
+    consents: []
   };
 
   function page(given: Partial<PermissionsPageProps> = {}): void {
@@ -334,6 +336,7 @@ describe('the permissions', () => {
         onSandbox={() => undefined}
         onAdd={() => Promise.resolve(true)}
         onRemove={() => undefined}
+        onConsent={() => undefined}
         {...given}
       />
     );
@@ -369,6 +372,42 @@ describe('the permissions', () => {
     page({ sandbox: { works: false, why: 'bwrap is not installed' } });
     expect(host.textContent).toContain('No sandbox works on this machine: bwrap is not installed');
     expect(host.querySelector('[aria-label=Sandbox] input')).toBeNull();
+  });
+
+  it('show the exact command that a folder asks to start, and let it be started or not any more', async () => {
+    const answers: unknown[] = [];
+    const waiting = {
+      origin: '.claude/settings.json',
+      command: './check.sh \u202e--fast',
+      environ: { PERNIX_SPACE: '/work/demo' },
+      scripts: ['check.sh sha256:12ab'],
+      digest: 'd1'
+    };
+    const given = {
+      origin: '.pernix/hooks.json',
+      command: 'ruff check',
+      digest: 'd2',
+      given_at: '',
+      by: 'Ada'
+    };
+    page({
+      permissions: { ...rules, waiting: [waiting], consents: [given] },
+      onConsent: (...answer) => answers.push(answer)
+    });
+    const section = host.querySelector('[aria-label="Commands of this folder"]');
+    expect(section?.querySelector('pre')?.textContent).toBe('./check.sh \\u202e--fast');
+    expect(section?.textContent).toContain('Asked for by .claude/settings.json');
+    expect(section?.textContent).toContain('Runs check.sh sha256:12ab');
+    expect(section?.textContent).toContain('With PERNIX_SPACE=/work/demo');
+    await click('Allow to start: ./check.sh \\u202e--fast');
+    expect(document.activeElement).toBe(section);
+    await click('Do not start any more: ruff check');
+    expect(answers).toEqual([
+      ['d1', true],
+      ['d2', false]
+    ]);
+    page();
+    expect(host.querySelector('[aria-label="Commands of this folder"]')).toBeNull();
   });
 
   it('say loudly when the saved rules cannot be read', () => {

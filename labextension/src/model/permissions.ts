@@ -54,9 +54,32 @@ export class PermissionsModel extends Observable {
     });
   }
 
+  /** Let a command of the folder be started. */
+  giveConsent(digest: string): Promise<boolean> {
+    return this._consent(() => this._client.giveConsent({ digest, session_id: this.sessionId }));
+  }
+
+  takeConsent(digest: string): Promise<boolean> {
+    return this._consent(() => this._client.takeConsent({ digest, session_id: this.sessionId }));
+  }
+
   dismiss(): void {
     this._trouble = null;
     this.emitChanged();
+  }
+
+  /** What waits may have changed since it was shown: then it is shown as it is now, and nothing was agreed to. */
+  private async _consent(change: () => Promise<Permissions>): Promise<boolean> {
+    const done = await this._do(async () => {
+      this._permissions = await change();
+    });
+    if (!done) {
+      const trouble = this._trouble;
+      await this.refresh();
+      this._trouble = trouble;
+      this.emitChanged();
+    }
+    return done;
   }
 
   private async _do(action: () => Promise<void>): Promise<boolean> {

@@ -26,6 +26,9 @@ export function PermissionsOf(props: { model: WorkspaceModel; session: SessionMo
             onSandbox={given => void session.configure(given)}
             onAdd={(rule, place) => permissions.add(rule, place)}
             onRemove={(rule, place) => void permissions.remove(rule, place)}
+            onConsent={(digest, given) =>
+              void (given ? permissions.giveConsent(digest) : permissions.takeConsent(digest))
+            }
           />
         </>
       )}
