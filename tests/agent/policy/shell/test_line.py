@@ -356,3 +356,20 @@ def test_space_reached_through_a_link_is_the_same_space(world: World):
     assert judge_line("cat README.md", root=str(link), home=str(world.home)).ruling == "auto"
     assert judge_line(f"cat {link}/README.md", root=str(link), home=str(world.home)).ruling == "auto"
     assert os.path.realpath(link) == str(world.root)
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("ls /srv/logs", "dir:/srv/logs"),
+        ("find /srv/logs -name '*.log'", "dir:/srv/logs"),
+        ("grep -r foo /srv/logs", "dir:/srv/logs"),
+        ("cat /srv/logs/a.log", "dir:/srv/logs"),
+        ("ls /srv/logs/a.log", "dir:/srv/logs"),
+        ("cat /srv/logs", "file:/srv/logs"),
+        ("ls /tmp/x", "file:/tmp/x"),
+    ],
+)
+def test_folder_that_is_gone_through_is_given_itself(pristine: World, line: str, rule: str):
+    judgement = pristine.judge(line)
+    assert (judgement.ruling, judgement.rules) == ("ask", (rule,))

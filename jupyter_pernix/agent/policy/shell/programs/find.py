@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from ..parts import EXACT, Call, Finding, Word
-from .findings import JudgeCall, always, asks, inner, only_reads, strictest_of
+from .findings import JudgeCall, always, as_folder, asks, inner, only_reads, strictest_of
 from .links import stays
 from .options import parse, spec, word_set
 
@@ -42,7 +42,7 @@ def judge_find(call: Call, judge: JudgeCall) -> Finding:
     while words and not (words[0].text or "").startswith(("-", "(", "!")):
         folders.append(words.pop(0).text or "")
     finding, runs, plain_files, patterns = _expression(words)
-    finding = replace(finding, reads=(*(folders or ["."]), *finding.reads))
+    finding = replace(finding, reads=(*(map(as_folder, folders or ["."])), *finding.reads))
     if not runs or finding.ruling == "ask_always":
         return replace(finding, runs=runs[0] if runs else ())
     for command in runs:

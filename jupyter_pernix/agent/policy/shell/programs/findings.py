@@ -110,4 +110,9 @@ def path_words(args: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def as_folder(path: str) -> str:
+    """An absolute ``path`` that a program goes through, written as the folder it most likely is: its name has no ending."""
+    return path if not path.startswith("/") or "." in path.rpartition("/")[2] else path.rstrip("/") + "/"
+
+
 JudgeCall = Callable[[Call], Finding]

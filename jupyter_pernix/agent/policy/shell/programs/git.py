@@ -84,6 +84,8 @@ _CONFIG_READS = spec(
     "text",
 )
 _SECRET_KEY = re.compile(r"(?i)token|password|secret|credential|auth|extraheader|helper|url|smtp|cookie")
+_ADDRESS = re.compile(r"remote\.[\w-]+\.(?:push)?url", re.ASCII)
+"""What ``git remote -v`` shows as well."""
 
 
 def judge_git(call: Call) -> Finding:
@@ -225,13 +227,20 @@ def _config(call: Call, rest: tuple[str, ...]) -> Finding | None:
             grave=True,
             reads=path_words(rest),
         )
-    if any(_SECRET_KEY.search(key) for key in keys):
+    if any(_SECRET_KEY.search(key) and not _ADDRESS.fullmatch(key) for key in keys):
         return always("This setting of git may hold a secret", "reads_secret", grave=True)
     return only_reads("git config")
 
 
 def _remote(call: Call, rest: tuple[str, ...]) -> Finding | None:
-    return only_reads("git remote") if all(word in ("-v", "--verbose") for word in rest) else None
+    lists = all(word in ("-v", "--verbose") for word in rest) or rest == ("show",)
+    return only_reads("git remote") if lists else None
+
+
+def _symbolic_ref(call: Call, rest: tuple[str, ...]) -> Finding | None:
+    found = parse(spec("q quiet short recurse no-recurse", "text"), rest)
+    plain = len(found.operands) == 1 and not found.unknown
+    return only_reads("git symbolic-ref") if plain else None
 
 
 def _reflog(call: Call, rest: tuple[str, ...]) -> Finding | None:
@@ -314,6 +323,7 @@ _SPECIAL = {
     "stash": _stash,
     "config": _config,
     "remote": _remote,
+    "symbolic-ref": _symbolic_ref,
     "reflog": _reflog,
     "submodule": _submodule,
     "restore": _restore,

@@ -42,7 +42,7 @@ GIT_READS: Mapping[str, Spec] = {
     "show": _REVS,
     "diff": _REVS,
     "whatchanged": _REVS,
-    "shortlog": spec(_LOG + " s e c w? summary numbered email committer group:", numeric=True),
+    "shortlog": spec(_LOG + " s n e c w? summary numbered email committer group:", numeric=True),
     "diff-tree": spec(_DIFF + " root no-commit-id always s v pretty? stdin!"),
     "diff-index": spec(_DIFF),
     "diff-files": spec(_DIFF + " q"),

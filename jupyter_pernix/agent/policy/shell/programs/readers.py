@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from ..parts import Call, Finding
-from .findings import always, asks, only_reads, path_words
+from .findings import always, as_folder, asks, only_reads, path_words
 from .links import stays
 from .options import Parsed, Spec, parse, spec
 
@@ -236,10 +236,10 @@ def _files(call: Call, of: Spec, found: Parsed) -> tuple[list[str], bool]:
     if of.operands == "none":
         return [], not operands
     if of.operands == "folders":
-        return operands or ["."], True
+        return [as_folder(operand) for operand in operands] or ["."], True
     if of.operands == "files":
         return operands, True
     given = found.has("-e", "-f", "--regexp", "--file", "--files", "--type-list")
     files = operands if given and call.name not in ("fd", "fdfind") else operands[1:]
     searches = call.name in ("rg", "fd", "fdfind") or found.has("-r", "-R", "--recursive", "--dereference-recursive")
-    return files or (["."] if searches else []), True
+    return [as_folder(file) if searches else file for file in files] or (["."] if searches else []), True

@@ -28,6 +28,22 @@ RUNNERS: Mapping[str, Spec] = {
 }
 """Programs that do nothing but run another one that they find or fetch."""
 
+_PIP = tool(
+    "q v quiet verbose disable-pip-version-check no-color no-input no-python-version-warning isolated require-virtualenv python! log>",
+    groups="config cache",
+    reads={
+        "list": spec(
+            "l e format: exclude: local editable not-required user include-editable exclude-editable v verbose",
+            "text",
+        ),
+        "show": spec("f files v verbose", "text"),
+        "freeze": spec("l all local user exclude: exclude-editable", "none"),
+        "check": spec("", "none"),
+    },
+    fetches="install download wheel index search lock",
+    asked="uninstall list show freeze check inspect hash debug config/list config/get config/debug cache/dir cache/info cache/list",
+)
+
 TOOLS: Mapping[str, Tool] = {
     "cargo": tool(
         "q v color: manifest-path< locked offline frozen config~ Z~",
@@ -80,21 +96,8 @@ TOOLS: Mapping[str, Tool] = {
         opens="eval repl jupyter",
         risky="eval require import",
     ),
-    "pip": tool(
-        "q v quiet verbose disable-pip-version-check no-color no-input no-python-version-warning isolated require-virtualenv python! log>",
-        groups="config cache",
-        reads={
-            "list": spec(
-                "l e format: exclude: local editable not-required user include-editable exclude-editable v verbose",
-                "text",
-            ),
-            "show": spec("f files v verbose", "text"),
-            "freeze": spec("l all local user exclude: exclude-editable", "none"),
-            "check": spec("", "none"),
-        },
-        fetches="install download wheel index search lock",
-        asked="uninstall list show freeze check inspect hash debug config/list config/get config/debug cache/dir cache/info cache/list",
-    ),
+    "pip": _PIP,
+    "pip3": _PIP,
     "uv": tool(
         "q v quiet verbose offline no-cache project< directory< color: no-progress no-config",
         groups="pip tool python cache self venv",

@@ -6,6 +6,10 @@ from ..conftest import World
 from .tables import lines
 
 READS = lines(r"""
+git shortlog -sn
+git symbolic-ref --short HEAD
+git config --get remote.origin.url
+git remote show
 git status
 git status -sb
 git status --porcelain
@@ -54,6 +58,9 @@ git check-ignore -v out
 """)
 
 DOES_MORE = lines(r"""
+git symbolic-ref HEAD refs/heads/x
+git symbolic-ref -d HEAD
+git config --get credential.x.url
 git -c x=y log
 git diff --output=x
 git log --output x
@@ -84,7 +91,6 @@ git config edit
 git config --edit
 git config core.editor vim
 git config --global user.name x
-git config --get remote.origin.url
 git commit --am -m x
 git commit -am x
 git archive --format=x HEAD

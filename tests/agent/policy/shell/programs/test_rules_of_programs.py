@@ -31,6 +31,7 @@ go build                       | go build ./...
 go run                         | go run .
 uv sync                        | uv sync
 uv pip install                 | uv pip install x
+pip3 install                   | pip3 install x
 uv run pytest                  | uv run --with x pytest -q
 uv run python -m pytest        | uv run python -m pytest
 uv run x.py                    | uv run x.py
