@@ -6,7 +6,8 @@ to say) stands in the next of the user's messages. Every call has exactly one re
 off gets a sentence. User and assistant take turns: a turn that ended without an answer is closed by a line that says so, and a
 step that led to nothing by one that asks for more. Thoughts are not sent again. A ``finish`` that was carried out is told as the
 answer it was. ``context.compacted`` is the one rewrite: then the conversation is a new one, made of what is left of the groups.
-Requests beside the conversation (plans, summaries, titles) are no part of it.
+Requests beside the conversation (plans, summaries, titles) are no part of it. Text of tools, files and kernels is written so that no
+border of a chat template is in it (``foreign.py``); what the model and the user wrote themselves stays as it is.
 """
 
 import json
@@ -34,6 +35,7 @@ from ..events import (
 )
 from ..ids import CallId, StepId, TurnId
 from ..records import JSON, Mode, Picture, Plan, TerminalCode
+from .foreign import shown
 from .groups import Group, left_out, summary_message
 from .model.conversation import Conversation
 
@@ -135,7 +137,7 @@ class _Step:
 
     def _result(self, call: ToolCallRequested) -> str:
         result = self.results.get(call.call_id)
-        return NO_RESULT if result is None else result.result
+        return NO_RESULT if result is None else shown(result.result)
 
 
 def _wire_call(call: ToolCallRequested) -> JSON:
@@ -271,9 +273,9 @@ class Transcript:
     def _take_context(self, event: TurnContextAdded) -> None:
         """What comes after the first step stands behind what is said next."""
         if self._request is None:
-            self._notes.append(event.item.text)
+            self._notes.append(shown(event.item.text))
         else:
-            self._request.asides.append(event.item.text)
+            self._request.asides.append(shown(event.item.text))
             self._request.pictures += event.item.pictures
 
     def _flush_request(self) -> None:
@@ -365,7 +367,9 @@ def _aside(event: InstructionsRead | PlanUpdated) -> list[str]:
 def instructions_text(event: InstructionsRead) -> list[str]:
     """A changed file of instructions as it is told; nothing for one that stands in the system part."""
     if event.text:
-        return [f"({event.name} is now as follows; what you were told of it before no longer holds.)\n{event.text}"]
+        return [
+            f"({event.name} is now as follows; what you were told of it before no longer holds.)\n{shown(event.text)}"
+        ]
     return [] if event.digest else [f"({event.name} is gone; what it said no longer holds.)"]
 
 

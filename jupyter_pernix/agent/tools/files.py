@@ -11,8 +11,10 @@ from msgspec import Meta
 
 from ...errors import ToolRetry
 from ...events import FileChanged
+from ...masking import MARK, has_mark
 from ...records import JSON, FileChange
 from ..excerpt import excerpt
+from ..foreign import meant
 from ..guards import UNCHANGED
 from ..policy.broker import Targets
 from ..policy.opening import read_bytes, read_if_there, write_bytes
@@ -128,6 +130,23 @@ def _refuse_notebook(located: Located) -> None:
         )
 
 
+def _refuse_mark(located: Located, before: str, new: str, *, old: str = "") -> None:
+    """What is not shown to the model must not be replaced by what it is shown instead.
+
+    :raises ToolRetry: if a mark that stands for a secret would get into the file, or is looked for in it
+    """
+    if has_mark(old) and old not in before:
+        raise ToolRetry(
+            f"Not done: {MARK}(…) in old_text stands for a secret of {located.name!r} that is not shown to you; the file has the secret "
+            "itself there. Replace the lines around it, or only the part of the line that you were shown."
+        )
+    if has_mark(new) and new.count(f"{MARK}(") > (old if old else before).count(f"{MARK}("):
+        raise ToolRetry(
+            f"Not done: {MARK}(…) stands for a secret that is not shown to you; written into {located.name!r} it would take the "
+            "secret's place. Change only the text around it with edit_file, or have the value read from the environment."
+        )
+
+
 def _stale(located: Located, content: bytes, known: str | None, *, wanted: str = "") -> ToolResult | None:
     """A refusal that carries the file's present text, or of a long file the text around ``wanted``, if the model does not know
     the file as it is; else ``None``."""
@@ -207,11 +226,13 @@ async def _write(context: ToolContext, args: WriteFile) -> ToolResult:
 def _written(located: Located, known: str | None, content: str) -> _Change | ToolResult:
     before = read_if_there(located, limit=_LARGEST)
     if before is None:
+        _refuse_mark(located, "", content)
         return _changed(located, None, content.encode(), old="", new=content)
     stale = _stale(located, before, known)
     if stale is not None:
         return stale
     file = decode(before, name=located.name)
+    _refuse_mark(located, file.text, content)
     text = content.replace("\n", "\r\n") if file.ending == "\r\n" and "\r" not in content else content
     after = _encoded(file, text)
     if after == before:
@@ -243,6 +264,8 @@ def _edited(located: Located, known: str | None, args: EditFile) -> _Change | To
     if stale is not None:
         return stale
     file = decode(before, name=located.name)
+    args = _as_meant(file, args)
+    _refuse_mark(located, file.text, args.new_text, old=args.old_text)
     line = applied_already(file, args.old_text, args.new_text)
     if line is not None:
         return ToolResult(
@@ -254,6 +277,14 @@ def _edited(located: Located, known: str | None, args: EditFile) -> _Change | To
     text = replace_once(file, args.old_text, args.new_text)
     change = _changed(located, before, file.encode(text), old=file.text, new=text)
     return replace(change, around=_around(file.text, text))
+
+
+def _as_meant(file: TextFile, args: EditFile) -> EditFile:
+    """What the model copied from what it was shown, as the file has it."""
+    old = meant(args.old_text)
+    if old == args.old_text or args.old_text in file.text:
+        return args
+    return EditFile(path=args.path, old_text=old, new_text=meant(args.new_text))
 
 
 def _around(before: str, after: str) -> str:

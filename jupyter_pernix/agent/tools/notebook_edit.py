@@ -11,6 +11,7 @@ from ...cells import applied, digest_of, place_behind, same_content
 from ...errors import NotebookMissing, NotebookRefused, ToolFailed, ToolRetry
 from ...events import CellChanged, CellChangeRefused, CellChangeRequested
 from ...ids import new_change_id
+from ...masking import MARK, has_mark
 from ...ports import NotebookState, TurnHost
 from ...records import CellChange, CellSnapshot, CellType
 from ..policy.broker import Targets
@@ -115,6 +116,7 @@ def _insert(state: NotebookState, args: EditNotebook) -> CellChange:
         raise ToolRetry("Not done: a new cell gets a new id, so insert takes no cell_id. behind says where it goes.")
     if not args.source:
         raise ToolRetry("Not done: insert needs the source of the new cell.")
+    _refuse_mark(args.source, "")
     taken = {cell.cell_id for cell in state.cells}
     cell_id = next(one for one in iter(lambda: secrets.token_hex(4), "") if one not in taken)
     last = state.cells[-1].cell_id if state.cells else ""
@@ -135,12 +137,22 @@ def _edited(cell: CellSnapshot, args: EditNotebook) -> CellSnapshot:
         raise ToolRetry("Not done: edit needs the whole new source. To remove a cell, delete it.")
     cell_type: CellType = args.cell_type or cell.cell_type
     source = args.source or cell.source
+    _refuse_mark(source, cell.source)
     after = replace(cell, cell_type=cell_type, source=source)
     if same_content(after, cell):
         raise ToolRetry("Not done: the cell has exactly this source and type already; nothing was written.")
     if cell_type != cell.cell_type:
         after = replace(after, outputs=[], execution_count=None)
     return after
+
+
+def _refuse_mark(source: str, before: str) -> None:
+    """:raises ToolRetry: if a mark that stands for a secret would take the secret's place"""
+    if has_mark(source) and source.count(f"{MARK}(") > before.count(f"{MARK}("):
+        raise ToolRetry(
+            f"Not done: {MARK}(…) stands for a secret that is not shown to you; in the cell it would take the secret's place. "
+            "Have the value read from the environment instead, or leave this cell to the user."
+        )
 
 
 def _behind(state: NotebookState, args: EditNotebook, cell_id: str) -> str:
