@@ -74,6 +74,7 @@ _NEVER_WORDS: dict[tuple[str, ...], str] = {
         kubectl apply;kubectl delete;kubectl create;kubectl replace;kubectl patch;terraform apply;terraform destroy;pulumi up""",
         "it throws work away": "git reset;git clean;git gc;git prune;git filter-branch;git update-ref;git reflog",
         "it changes what runs later": "git config;git hook;git submodule;git worktree",
+        "it changes what the agent may do": "jupyter pernix;jupyter-pernix",
     }.items()
     for words in _sequences(lines)
 }

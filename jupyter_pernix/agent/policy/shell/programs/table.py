@@ -113,6 +113,10 @@ def _by_name(call: Call) -> Finding:
     name = call.name
     if _asks_version(call):
         return tools.version_only(call)
+    if _is_ours(call):
+        return always(
+            "This is the user's own command: it can change what the agent may do", "privilege", "opaque", grave=True
+        )
     if name in _SMALL:
         return _SMALL[name](call)
     if name in readers.READERS:
@@ -135,6 +139,19 @@ def _by_name(call: Call) -> Finding:
     if interpreters.is_interpreter(name):
         return interpreters.judge_interpreter(call, judge_program)
     return _others(call)
+
+
+def _is_ours(call: Call) -> bool:
+    """Whether this is our own command line, in any of its forms."""
+    if call.name == "jupyter-pernix" or (call.name == "jupyter" and "pernix" in call.args):
+        return True
+    if not interpreters.is_interpreter(call.name):
+        return False
+    for at, arg in enumerate(call.args):
+        module = call.args[at + 1] if arg.endswith("m") and at + 1 < len(call.args) else arg.partition("m")[2]
+        if arg.startswith("-") and not arg.startswith("--") and module.split(".")[0] == "jupyter_pernix":
+            return True
+    return False
 
 
 def _others(call: Call) -> Finding:
