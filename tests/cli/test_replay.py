@@ -98,6 +98,17 @@ def test_a_kernel_that_is_not_there_is_named_with_those_that_are(tmp_path: Path)
     assert replay(tmp_path / "home", str(path), "--kernel", "python3").returncode == 1
 
 
+def test_a_cell_that_takes_too_long_is_failed_and_one_that_ends_the_kernel_says_so(tmp_path: Path):
+    cells = [("import time; time.sleep(80)", ""), ("exit()", ""), ("print(2)", "2\n")]
+    run = replay(tmp_path / "home", str(written(tmp_path / "a.ipynb", *cells)), "--timeout", "1")
+    slow, ended, after = (line for line in run.stdout.splitlines() if line[:1] in "✓≠✗–")
+    assert "failed: The code was interrupted after 1 s." in slow
+    assert "same: The code ended the kernel. All variables and imports of earlier code are gone." in ended
+    assert "[3] print(2)  same" in after
+    assert (run.returncode, run.stdout.splitlines()[-1], run.stderr) == (3, "2 same, 1 failed", "")
+    assert replay(tmp_path / "home", str(tmp_path / "a.ipynb"), "--timeout", "0").returncode == 2
+
+
 def test_ctrl_c_ends_the_kernel_and_tells_what_was_done(tmp_path: Path):
     mark = tmp_path / "pid"
     sleep = (

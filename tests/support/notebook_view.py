@@ -67,6 +67,13 @@ class NotebookView:
         return dict(pairs)
 
     @property
+    def code_cells(self) -> list[str]:
+        """Their ids, in their order."""
+        return self._evaluate(
+            "[...panel.context.model.cells].filter(cell => cell.type === 'code').map(cell => cell.id)"
+        )
+
+    @property
     def dirty(self) -> bool:
         return self._evaluate("panel.context.model.dirty")
 

@@ -20,8 +20,12 @@ export class Changes {
       this._decided.clear();
       _documents.documents.forEach(document => void this._read(document));
     });
+    _documents.changed.connect(() => this._forgetSaved());
     _documents.opened.connect((_, document) => void this._read(document));
-    _documents.closed.connect((_, document) => this._views.delete(document));
+    _documents.closed.connect((_, document) => {
+      this._views.delete(document);
+      this._unsaved.delete(document);
+    });
     _documents.documents.forEach(document => void this._read(document));
   }
 
@@ -31,6 +35,12 @@ export class Changes {
 
   groups(document: OpenDocument): ChangeGroup[] {
     return groupChanges([...(this._views.get(document)?.values() ?? [])]);
+  }
+
+  /** What was kept, but is lost when the page goes before it has saved the notebook. */
+  keptUnsaved(document: OpenDocument): ChangeGroup[] {
+    const kept = [...(this._unsaved.get(document)?.values() ?? [])].filter(view => view !== null);
+    return groupChanges(kept);
   }
 
   /**
@@ -43,7 +53,7 @@ export class Changes {
     const details: string[] = [];
     for (const id of order) {
       const view = await this._client.decideChange(id, { decision });
-      this._settle(id);
+      this._settle(id, decision);
       if (view.detail !== '') {
         details.push(view.detail);
       }
@@ -70,11 +80,13 @@ export class Changes {
         break;
       }
       case 'cell.changed':
-        this._made(event.change_id);
+        this._made(event.change_id, event.owner === 'page');
         break;
       case 'cell.change_refused':
-      case 'cell.change_resolved':
         this._settle(event.change_id);
+        break;
+      case 'cell.change_resolved':
+        this._settle(event.change_id, event.decision);
         break;
     }
   }
@@ -88,20 +100,41 @@ export class Changes {
     }
   }
 
-  private _made(changeId: string): void {
+  private _made(changeId: string, byPage: boolean): void {
     for (const [document, views] of this._views) {
       const view = views.get(changeId);
       if (view !== undefined) {
         views.set(changeId, { ...view, status: 'made' });
+        if (byPage && !document.isDisposed && document.dirty) {
+          const unsaved = this._unsaved.get(document) ?? new Map<string, CellChangeView | null>();
+          this._unsaved.set(document, unsaved.set(changeId, null));
+        }
         this._changed.emit(document);
       }
     }
   }
 
-  private _settle(changeId: string): void {
+  private _settle(changeId: string, decision?: ChangeDecision): void {
     this._decided.add(changeId);
     for (const [document, views] of this._views) {
-      if (views.delete(changeId)) {
+      const view = views.get(changeId);
+      if (view !== undefined) {
+        views.delete(changeId);
+        const unsaved = this._unsaved.get(document);
+        if (decision === 'keep' && unsaved?.has(changeId)) {
+          unsaved.set(changeId, view);
+        } else {
+          unsaved?.delete(changeId);
+        }
+        this._changed.emit(document);
+      }
+    }
+  }
+
+  private _forgetSaved(): void {
+    for (const document of this._unsaved.keys()) {
+      if (document.isDisposed || !document.dirty) {
+        this._unsaved.delete(document);
         this._changed.emit(document);
       }
     }
@@ -124,6 +157,8 @@ export class Changes {
   }
 
   private readonly _views = new Map<OpenDocument, Map<string, CellChangeView>>();
+  /** Changes of this page that it has not saved since; null: not kept. */
+  private readonly _unsaved = new Map<OpenDocument, Map<string, CellChangeView | null>>();
   /** What was answered or refused: an answer that was on its way does not bring it back. */
   private readonly _decided = new Set<string>();
   private readonly _changed = new Signal<this, OpenDocument>(this);

@@ -11,6 +11,7 @@ import { Documents } from './documents';
 import { Marks, type CellActions } from './marks';
 import { Mirror } from './mirror';
 import { Page } from './page';
+import { keepTold } from './told';
 
 export interface NotebookOptions {
   tracker: INotebookTracker;
@@ -36,6 +37,7 @@ export function watchNotebooks(options: NotebookOptions): Page {
     answer: answer => client.answerPage(page.pageId, answer)
   });
   stream.page.connect((_, request) => void bridge.take(request));
+  keepTold();
   const mark = (panel: NotebookPanel) => {
     const document = documents.of(panel);
     if (document !== null) {

@@ -19,6 +19,8 @@ export interface CellActions {
 }
 
 const UNDO = 'Put back the cell as it was, with its outputs. What ran in the kernel stays done.';
+const NOT_SAVED =
+  'The notebook had changes of yours; what is not saved is gone when the page is reloaded or closed.';
 /** Milliseconds between two looks at the cells. */
 const OFTEN = 100;
 const WORDS = {
@@ -65,13 +67,17 @@ export class Marks {
 
   private _draw(): void {
     const groups = this._changes.groups(this._document);
+    const waiting = new Set(groups.map(group => group.cellId));
+    const kept = this._changes.keptUnsaved(this._document).filter(group => !waiting.has(group.cellId));
+    const marked = [...groups, ...kept];
     const byCell = new Map(
-      groups.filter(group => group.kind !== 'deleted').map(group => [group.cellId, group])
+      marked.filter(group => group.kind !== 'deleted').map(group => [group.cellId, group])
     );
+    const mark = (group: ChangeGroup) => (kept.includes(group) ? keptMark(group) : this._mark(group));
     const cells = this._panel.content.widgets;
     const ids = new Set(cells.map(cell => cell.model.id));
     const last = cells[cells.length - 1]?.model.id;
-    const deleted = groups.filter(group => group.kind === 'deleted' && !ids.has(group.cellId));
+    const deleted = marked.filter(group => group.kind === 'deleted' && !ids.has(group.cellId));
     const place = (group: ChangeGroup) =>
       group.wasBehind === '' ? cells[0]?.model.id : ids.has(group.wasBehind) ? group.wasBehind : last;
     cells.forEach((cell, index) => {
@@ -80,11 +86,8 @@ export class Marks {
       const gone = deleted.filter(other => place(other) === id);
       const above = index === 0 ? gone.filter(other => other.wasBehind === '') : [];
       const below = gone.filter(other => !above.includes(other));
-      this._fill(cell, 'header', [
-        ...above.map(other => this._mark(other)),
-        ...(group ? [this._mark(group)] : [])
-      ]);
-      this._fill(cell, 'footer', [...this._errorBar(cell), ...below.map(other => this._mark(other))]);
+      this._fill(cell, 'header', [...above.map(mark), ...(group ? [mark(group)] : [])]);
+      this._fill(cell, 'footer', [...this._errorBar(cell), ...below.map(mark)]);
       cell.toggleClass('jp-mod-pernixChanged', group !== undefined);
     });
     this._count(groups);
@@ -231,6 +234,19 @@ interface Piece {
   /** The same piece has the same key. */
   key: string;
   make(): HTMLElement;
+}
+
+/** Nothing is to be decided any more; it only says what would be lost. */
+function keptMark({ kind, changeIds }: ChangeGroup): Piece {
+  const words = `${WORDS[kind]} · kept, not saved yet`;
+  const make = () =>
+    element('div', { class: `jp-Pernix-cellMark jp-mod-${kind} jp-mod-kept`, role: 'group', label: words }, [
+      element('div', { class: 'jp-Pernix-cellHead' }, [
+        icon(),
+        element('span', { class: 'jp-Pernix-cellWords', text: words, title: NOT_SAVED })
+      ])
+    ]);
+  return { key: `kept:${changeIds.join('+')}`, make };
 }
 
 function stripOf(cell: Cell, strip: 'header' | 'footer'): HTMLElement | null {

@@ -81,3 +81,32 @@ def test_one_undo_of_the_editor_takes_back_the_agents_edit_alone(screen: Screen,
     for expected in ("x = 2  # a", "x = 1  # a"):
         screen.page.keyboard.press("Control+z")
         assert view.sources == {"one": expected}
+
+
+def test_what_is_kept_in_an_unsaved_notebook_says_so_until_it_is_saved(screen: Screen, root: Path, model: ModelServer):
+    view = open_notebook(screen, root, "unsaved.ipynb", one="x = 1", two="y = 2")
+    view.type_into("two", "y = 3")
+    script(model, call("read_notebook"), edit("one", "x = 1", "x = 10"), say("Done."))
+    screen.send("Change it")
+    screen.wait_turn(0, "answered")
+    notebook = screen.page.locator(".jp-NotebookPanel:visible")
+    notebook.get_by_role("group", name="Changed by Pernix", exact=True).get_by_role("button", name="Keep").click()
+    kept = notebook.get_by_role("group", name="Changed by Pernix · kept, not saved yet")
+    expect(kept).to_be_visible()
+    expect(kept.get_by_role("button")).to_have_count(0)
+    expect(notebook.get_by_role("button", name="Keep all")).to_have_count(0)
+    screen.shot("notebook_kept_unsaved")
+    view.save()
+    expect(notebook.locator(".jp-Pernix-cellMark")).to_have_count(0)
+    assert file_cells(root / "unsaved.ipynb")["one"].source == "x = 10"
+
+
+def test_what_is_kept_in_a_saved_notebook_leaves_no_mark(screen: Screen, root: Path, model: ModelServer):
+    view = open_notebook(screen, root, "saved.ipynb", one="x = 1", two="y = 2")
+    script(model, call("read_notebook"), edit("one", "x = 1", "x = 10"), say("Done."))
+    screen.send("Change it")
+    screen.wait_turn(0, "answered")
+    view.type_into("two", "y = 3")
+    notebook = screen.page.locator(".jp-NotebookPanel:visible")
+    notebook.get_by_role("group", name="Changed by Pernix", exact=True).get_by_role("button", name="Keep").click()
+    expect(notebook.locator(".jp-Pernix-cellMark")).to_have_count(0)

@@ -107,6 +107,19 @@ async def test_after_the_kernels_death_nothing_is_run(tmp_path: Path):
     assert exit_code(replay.report) == 3
 
 
+async def test_code_that_ends_the_kernel_is_told_and_what_follows_runs_afresh(tmp_path: Path):
+    notebook = notebook_of(
+        ("x = 1", [], []),
+        ("print('bye'); exit()", [stream("bye\n")], []),
+        ("print('x' in globals())", [stream("False\n")], []),
+    )
+    replay = await replayed(notebook, tmp_path)
+    assert [cell.status for cell in replay.report.cells] == ["same", "same", "same"]
+    gone = "All variables and imports of earlier code are gone."
+    assert [cell.why for cell in replay.report.cells] == ["", f"The code ended the kernel. {gone}", ""]
+    assert exit_code(replay.report) == 0
+
+
 def record(log: Log, folder: Path) -> Reading:
     path = folder / "pernix-runs" / "run.ipynb"
     write_notebook(path, run_notebook(log.view))
