@@ -127,6 +127,8 @@ class _Walk(Commands):
             more, end = self.judge(inner, state)
             found += more
             after = after.either(end)
+        if node.python:
+            found += self.code(node.python, state)
         return found, after.lost() if whole or node.what.startswith("a function") else after
 
     def _group(self, node: Group, state: State) -> tuple[list[Judgement], State]:
@@ -173,7 +175,8 @@ class _Walk(Commands):
         if not given or not _runs_its_input(node):
             return []
         texts = [put_in(word, state.variables).word.text for word in given]
-        return [one for text in texts if text is not None for one in self.text(text, state)]
+        known = [text for text in texts if text is not None]
+        return [one for text in known for one in (*self.text(text, state), *self.code(text, state))]
 
     def _fed_by_words(self, before: Node, state: State) -> list[Judgement]:
         """What a shell makes of words that are printed into it."""

@@ -8,6 +8,7 @@ from ..judgement import Judgement
 from ..paths import inside
 from .line_state import State
 from .parts import Assignment, Word
+from .variables import harmless_name
 
 
 def _names(text: str) -> frozenset[str]:
@@ -91,6 +92,13 @@ def judge_end(name: str, args: Sequence[str]) -> Judgement | None:
     if len(args) > 1 or not all(arg.isdecimal() for arg in args):
         return Judgement(ruling="ask_always", why=f"`{name}` has words that are not plain", effects=("opaque",))
     return Judgement(ruling="auto", why="ends what is running, or waits for it")
+
+
+def read_names(args: Sequence[str]) -> tuple[str, ...] | None:
+    """The variables that ``read`` sets; ``None`` if it may set one that steers the shell."""
+    names = [arg for arg in args if not re.fullmatch(r"-[ers]+", arg)]
+    plain = all(harmless_name(name, {}, exported=False) for name in names)
+    return tuple(names) if names and plain else None
 
 
 def exported(word: Word) -> Assignment | None:

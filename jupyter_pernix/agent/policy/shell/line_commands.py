@@ -1,6 +1,7 @@
 """One command of a line: its assignments, its redirections, its words, and what the program does with them."""
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -27,6 +28,7 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_AT_ONCE = re.compile(r"-j|--jobs=|--parallel=")
 _SYSTEM = frozenset({"/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin"})
 _ONLY_MAKE = frozenset({"touch", "mkdir", "tee", "split", "csplit"})
 """Programs that write plain files and folders, never links."""
@@ -164,7 +166,9 @@ class Commands(Touching):
         if (ending := line_builtins.judge_end(name, args)) is not None:
             return [ending], after
         if name in line_builtins.ALWAYS:
-            return self._builtin(name, words, state), after.lost()
+            read = line_builtins.read_names(args) if name == "read" else None
+            lost = after.lost() if read is None else after.without(*read)
+            return self._builtin(name, words, state), lost
         return self._call(name, words, state, after)
 
     def _builtin(self, name: str, words: list[Word], state: State) -> list[Judgement]:
@@ -227,7 +231,7 @@ class Commands(Touching):
         found = [
             Judgement(ruling=finding.ruling, why=finding.why, rules=rules, effects=finding.effects, grave=finding.grave)
         ]
-        if len(words) > 1 and words[1].text is None and finding.ruling != "auto":
+        if len(words) > 1 and words[1].text is None and finding.ruling != "auto" and not _is_number(words[1]):
             found[0] = replace(found[0], grave=True)
         if finding.unknown_operands and finding.ruling == "auto":
             found.append(always("the names it works on are not known"))
@@ -266,6 +270,8 @@ class Commands(Touching):
             if "$" in finding.runs_text and finding.runs_text in texts:
                 # `bash -c '"$@"' name words`: the words behind the text may be what it runs
                 found += self._deeper(call.words[texts.index(finding.runs_text) + 2 :], state)
+        if finding.runs_python is not None:
+            found += self.code(finding.runs_python, state)
         return found
 
     def _deeper(self, words: Sequence[Word], state: State) -> list[Judgement]:
@@ -288,6 +294,16 @@ class Commands(Touching):
         self._depth -= 1
         return found
 
+    def code(self, text: str, state: State) -> list[Judgement]:
+        """What a text of Python in the line is seen to do, if a person must see it whatever the mode."""
+        from ..cells import judge_cell  # here: it judges the lines of a cell by this module
+
+        self.spend(1 + len(text) // 1000)
+        found = judge_cell(text, root=self.root, home=self.home, folder=state.folder, deny=self.denials.rules).judgement
+        if found.ruling == "denied":
+            return [found]
+        return [replace(found, ruling="ask_always", rules=())] if found.grave else []
+
     def _shadow(self, name: str) -> str:
         """The file of the space that bash would find for ``name``, since a folder of the space is among those it looks in."""
         for folder in self.environ.get("PATH", "").split(":") if "PATH" in self.environ else ():
@@ -307,6 +323,11 @@ class Commands(Touching):
         if name in _ONLY_MAKE:
             return after
         return after.with_put(writes or ([self.root] if brings else []))
+
+
+def _is_number(word: Word) -> bool:
+    """Whether a word that is not known is one for how many at once: ``-j$(nproc)``. It is none that names what is done."""
+    return _AT_ONCE.match(word.raw) is not None
 
 
 def _is_of_words(rule: str, call: Call) -> bool:

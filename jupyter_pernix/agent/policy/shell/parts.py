@@ -79,10 +79,11 @@ class For:
 @dataclass(frozen=True, slots=True)
 class Opaque:
     """What this reader does not take apart: a substitution, a function, arithmetic, ``case``, … ``inner``: what is seen in it that would
-    be run anyway, for deny rules and for the words of the reason."""
+    be run anyway, for deny rules and for the words of the reason. ``python``: a text that may be run as such."""
 
     what: str
     inner: "tuple[Node, ...]" = ()
+    python: str = ""
 
 
 Node = Simple | Group | For | Opaque
@@ -93,6 +94,7 @@ class Finding:
     """What a program's judge says of one call. Paths in ``reads`` and ``writes`` are words as given, relative to the folder of the call:
     the line's judge resolves and judges them. ``rule``: what "always" would save of an ``ask``: words, or ``exact`` for this line only.
     ``runs``: words of a further command that this one runs, to be judged in its place. ``runs_text``: a further line for bash.
+    ``runs_python``: a text that is run as Python.
     ``unknown_operands``: some names are not known (they come from a file or a pipe)."""
 
     ruling: Ruling
@@ -104,6 +106,7 @@ class Finding:
     writes: tuple[str, ...] = ()
     runs: tuple[Word, ...] = ()
     runs_text: str | None = None
+    runs_python: str | None = None
     unknown_operands: bool = False
 
 

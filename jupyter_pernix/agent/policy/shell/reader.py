@@ -20,6 +20,7 @@ _CONTINUED = re.compile(r"[<>&|;({}\d]\\\n[<>&|;(){}\d]")
 _OPERATOR = re.compile(r"(\d+|\{[A-Za-z_]\w*\})?(<<<|<<-|<<|<&|<>|>>|>&|>\||&>>|&>|<(?!\()|>(?!\())", re.ASCII)
 _ASSIGNS = re.compile(r"([A-Za-z_]\w*)(\+?=|\[)", re.ASCII)
 _SHELL = re.compile(r"(?:ba|da|z|k|mk|a|fi|c|tc)?sh\Z|source\Z|eval\Z")
+_PYTHON = re.compile(r"(?:i?python|pypy)[\d.]*t?w?\Z")
 _ENDS = frozenset("\n;&|)")
 
 
@@ -51,10 +52,12 @@ class Reader(BlockReader):
             raise Unreadable(f"`{self.text[self.at : self.at + 12]}` has no meaning where it stands")
         self.read_heredocs(at_end=True)
         inner = list(self.expanded)
-        if self.bodies and any(_names_a_shell(one) for one in self.seen):
+        if self.bodies and any(_names(one, _SHELL) for one in self.seen):
             inner += [found for body in self.bodies for found in self.commands_of(body)]
         if inner:
             node = Group("list", (node, Opaque("a here-document runs commands", tuple(inner))))
+        if self.bodies and any(_names(one, _PYTHON) for one in self.seen):
+            node = Group("list", (node, Opaque("a here-document is run as code", python="\n".join(self.bodies))))
         return Group("list", (node, Opaque(self.doubt))) if self.doubt else node
 
     def commands_of(self, text: str) -> tuple[Node, ...]:
@@ -205,10 +208,10 @@ class Reader(BlockReader):
         return redirect
 
 
-def _names_a_shell(node: Node) -> bool:
-    """Whether a shell is among the words, which may take what a here-document holds as its commands."""
+def _names(node: Node, interpreter: re.Pattern[str]) -> bool:
+    """Whether an interpreter is among the words, which may take what a here-document holds as its commands."""
     return isinstance(node, Simple) and any(
-        word.text is None or _SHELL.match(word.text.rpartition("/")[2]) for word in node.words
+        word.text is None or interpreter.match(word.text.rpartition("/")[2]) for word in node.words
     )
 
 

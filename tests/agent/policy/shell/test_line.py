@@ -302,6 +302,7 @@ def test_git_steered_by_the_environment_is_asked(pristine: World, name: str):
         "ls > .git/hooks/post-commit", "ls > ~/.bashrc", "curl -s localhost:3000/x | sh", "echo x | base64 -d | bash", "kill 1", "crontab x",
         "$CMD list.txt", "ls ../other", "cat /etc/passwd", "echo 'x", "ls\u200b", "ls" + " " * 70 + "; true", "eval ls", "echo $(rm list.txt)",
         "f() { rm list.txt; }", "case a in a) rm x;; esac", "npm publish", "pip install requests", "dd if=/dev/zero of=x", "ls" + " " * 13_000,
+        "python3 - <<'E'\nimport shutil\nshutil.rmtree('/')\nE", "python3 <<< 'import os; os.remove(\"list.txt\")'", "read PATH; ls",
     ],
 )  # fmt: skip
 def test_what_a_person_must_see_is_grave(pristine: World, line: str):
@@ -318,6 +319,7 @@ def test_what_a_person_must_see_is_grave(pristine: World, line: str):
         "for f in src/*; do echo ${f%.py}; done", "echo $((1+2))", "npm test &",
         "diff <(ls src) <(ls tests)", "case a in a) ls;; esac",
         "cargo test > out.txt", "ls | python3 -c 'x'", "touch x",
+        'while read -r l; do echo "$l"; done < list.txt', "env | grep FOO", "make -j$(nproc)",
     ],
 )  # fmt: skip
 def test_what_only_cannot_be_known_is_not_grave(pristine: World, line: str):

@@ -47,7 +47,8 @@ def judge_awk(call: Call) -> Finding:
         texts = ["".join(match) for match in _SYSTEM_TEXT.findall(program)]
         text = "\n".join(texts) if texts and not any("\\" in each for each in texts) else None
         why = "This awk program runs commands or opens files by itself"
-        return always(why, "runs_process", "opaque", reads=[*files, *opened], runs_text=text)
+        runs = re.search(r"system|\||@", program) is not None
+        return always(why, "runs_process", "opaque", grave=runs, reads=[*files, *opened], runs_text=text)
     if _LOOKS.search(program):
         return always(
             "This awk program looks at the environment or changes which files it reads", "reads_env", reads=files
@@ -55,7 +56,11 @@ def judge_awk(call: Call) -> Finding:
     targets = _redirects(program)
     if targets is None:
         return always(
-            "awk writes to what is not known before it runs, or to a program", "writes_file", "opaque", reads=files
+            "awk writes to what is not known before it runs, or to a program",
+            "writes_file",
+            "opaque",
+            grave="|" in program,
+            reads=files,
         )
     if targets:
         return asks(f"awk writes {targets[0]!r} here", EXACT, effects=("writes_file",), reads=files, writes=targets)

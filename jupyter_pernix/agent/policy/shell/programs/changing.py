@@ -116,6 +116,8 @@ def _making(call: Call, of: Spec) -> Finding:
             reads=[*reads, *path_words(call.args)],
             writes=[*writes, *operands],
         )
+    if name in ("mv", "install") and any(path.startswith("/dev/") for path in writes):
+        return always(f"{name} puts a file in the place of a device", "deletes", "privilege", grave=True, reads=reads)
     effects: tuple[Effect, ...] = ("moves",) if name == "mv" else ("writes_file",)
     rule = EXACT if found.follows else name
     return asks(f"{name} writes files", rule, effects=effects, reads=reads, writes=writes)
@@ -232,6 +234,8 @@ def _compress(call: Call) -> Finding:
         and all(re.fullmatch("-[cdklv]*[cl][cdklv]*", arg) for arg in call.args if arg[:1] == "-")
     ):
         return only_reads(call.name, reads=_operands(call))
+    if any(arg.startswith(("-TT", "--unzip-command", "--rsh-command")) for arg in call.args):
+        return always(f"{call.name} is given a command to run", "runs_process", grave=True, reads=paths)
     return asks(
         f"{call.name} packs or unpacks files", EXACT, effects=("writes_file",), reads=paths, writes=_operands(call)
     )

@@ -3,6 +3,7 @@
 import re
 
 from ..parts import Call, Finding
+from ..variables import is_secret
 from .findings import always, asks, only_reads
 from .options import parse, spec
 from .readers import read_with
@@ -268,7 +269,8 @@ def judge_sleep(call: Call) -> Finding:
 
 
 def judge_environment(call: Call) -> Finding:
-    return always("This prints variables of the environment, which may hold secrets", "reads_env", grave=True)
+    secret = any(is_secret(arg) for arg in call.args)
+    return always("This prints variables of the environment, which may hold secrets", "reads_env", grave=secret)
 
 
 def _globs(call: Call) -> bool:

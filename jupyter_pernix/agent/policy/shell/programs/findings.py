@@ -39,6 +39,7 @@ def always(
     writes: Iterable[str] = (),
     runs: tuple[Word, ...] = (),
     runs_text: str | None = None,
+    runs_python: str | None = None,
 ) -> Finding:
     """Asked every time; what it may run besides is still named, so that a deny rule sees it."""
     return Finding(
@@ -50,6 +51,7 @@ def always(
         writes=tuple(writes),
         runs=runs,
         runs_text=runs_text,
+        runs_python=runs_python,
     )
 
 

@@ -84,6 +84,9 @@ _CONFIG_READS = spec(
     "text",
 )
 _SECRET_KEY = re.compile(r"(?i)token|password|secret|credential|auth|extraheader|helper|url|smtp|cookie")
+_LOOKS_ONLY = re.compile(
+    r"(?:color|user|advice|log)\.[\w.]+=[\w .@+-]*|core\.(?:quotepath|autocrlf|abbrev)=\w+", re.ASCII
+)
 _ADDRESS = re.compile(r"remote\.[\w-]+\.(?:push)?url", re.ASCII)
 """What ``git remote -v`` shows as well."""
 
@@ -93,7 +96,7 @@ def judge_git(call: Call) -> Finding:
     paths = path_words(call.args)
     if found.starts or found.unknown:
         name = found.starts or found.unknown
-        grave = any(word in _LOSES for word in call.args)
+        grave = any(word in _LOSES for word in call.args) or not _only_looks(call.args)
         return always(
             f"git {name} decides what git runs or which repository it takes",
             "opaque",
@@ -108,6 +111,12 @@ def judge_git(call: Call) -> Finding:
     return replace(finding, reads=(*finding.reads, *found.reads))
 
 
+def _only_looks(args: tuple[str, ...]) -> bool:
+    """Whether all that is set in front of the verb is how something looks, or who writes it."""
+    given = [args[place + 1 : place + 2] for place, arg in enumerate(args) if arg == "-c"]
+    return bool(given) and all(one and _LOOKS_ONLY.fullmatch(one[0]) for one in given) and args[0] == "-c"
+
+
 def _verb(call: Call, verb: str, rest: tuple[str, ...]) -> Finding:
     if verb in GIT_READS:
         return _read(call, verb, GIT_READS[verb], rest)
@@ -115,7 +124,7 @@ def _verb(call: Call, verb: str, rest: tuple[str, ...]) -> Finding:
         return _read(call, f"{verb} {rest[0]}", SECOND_READS[verb][rest[0]], rest[1:])
     if any(is_risky(arg, (name,)) for arg in rest for name in _RUNS_PROGRAM):
         why = f"An option of git {verb} names what git runs"
-        return always(why, "runs_process", "opaque", grave=verb in _LOSES, reads=path_words(rest))
+        return always(why, "runs_process", "opaque", grave=True, reads=path_words(rest))
     special = _SPECIAL.get(verb)
     finding = special(call, rest) if special else None
     if finding is not None:

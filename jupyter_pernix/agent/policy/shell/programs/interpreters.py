@@ -49,6 +49,15 @@ TEXT_ONLY = word_set("""ipython ipython3 bpython ptpython psql mysql mariadb sql
     wish jshell clj clojure sbcl racket powershell.exe cmd.exe wine osqueryi isql usql litecli pgcli mycli kafka-console-producer""")
 """They run what they are given or typed as code, or open another place where commands can be typed."""
 
+_ELSEWHERE = word_set("""psql mysql mariadb mongosh mongo redis-cli clickhouse-client cqlsh sqlcmd isql usql pgcli mycli
+    kafka-console-producer osascript powershell pwsh powershell.exe cmd.exe wine ed ex vi vim nvim emacs gdb-multiarch""")
+"""Of those: clients of servers, and what other programs are run from."""
+_REACHES_OUT = re.compile(
+    r"unlink|delete|remove|rm(?:Sync|dir|_rf|tree)?\b|system|exec|spawn|popen|child_process|fork|kill|`|\bqx\b|fetch|https?:|\bnet\b|"
+    r"[Ss]ocket|ENV\b|process\.env|\bshell\b|\.env\b|\.ssh|/etc/|^\.|^!|%"
+)
+"""What in the text of a program deletes, runs others, or uses the network, as far as words tell. Also the commands of consoles."""
+
 _MODULES_TAKING_TEXT = word_set(
     "timeit code pdb asyncio IPython ipython runpy sqlite3 cProfile profile trace bdb idlelib zipapp"
 )
@@ -71,7 +80,10 @@ def judge_interpreter(call: Call, judge: JudgeCall) -> Finding:
         return _python(call, judge)
     if call.name in TEXT_ONLY:
         return always(
-            f"{call.name} runs what it is given or typed as code", "runs_code_from_text", reads=path_words(call.args)
+            f"{call.name} runs what it is given or typed as code",
+            "runs_code_from_text",
+            reads=path_words(call.args),
+            grave=call.name in _ELSEWHERE or any(_REACHES_OUT.search(arg) for arg in call.args),
         )
     args = tuple(arg for arg in call.args if arg not in ("+x", "+e", "+u")) if call.name in _SHELLS else call.args
     found = parse(INTERPRETERS[call.name], args, to_first_operand=True)
@@ -81,6 +93,7 @@ def judge_interpreter(call: Call, judge: JudgeCall) -> Finding:
             "runs_code_from_text",
             runs_text=_text(call, args) if call.name in _SHELLS else None,
             reads=path_words(args),
+            grave=call.name not in _SHELLS and any(_REACHES_OUT.search(arg) for arg in args),
         )
     if call.name in ("node", "nodejs") and found.has("--test") and not found.unknown:
         return asks(
@@ -117,7 +130,12 @@ def _python(call: Call, judge: JudgeCall) -> Finding:
         return _run_module(call, *module, judge)
     found = parse(_PYTHON, args, to_first_operand=True)
     if found.starts:
-        return always(f"{call.name} {found.starts} runs a text as code", "runs_code_from_text", reads=path_words(args))
+        return always(
+            f"{call.name} {found.starts} runs a text as code",
+            "runs_code_from_text",
+            reads=path_words(args),
+            runs_python=_text(call, args),
+        )
     return _script(call, found.unknown, found.operands, args)
 
 

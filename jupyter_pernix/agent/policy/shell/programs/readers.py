@@ -201,7 +201,7 @@ def read_with(call: Call, of: Spec, found: Parsed) -> Finding:
     reads = [*files, *found.reads]
     if found.starts:
         why = f"{found.starts} lets {name} run a program, follow links or take names that are not known"
-        return always(why, "opaque", reads=reads, writes=found.writes)
+        return always(why, "opaque", grave=True, reads=reads, writes=found.writes)
     if found.unknown:
         paths = path_words(call.args)
         return asks(

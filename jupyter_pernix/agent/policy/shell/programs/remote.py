@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ..parts import EXACT, Call, Finding
 from .findings import JudgeCall, always, asks, path_words
-from .options import parse, spec
+from .options import parse, spec, word_set
 from .tools import Tool, judge_tool, tool
 
 _DOCKER_LIST = spec("a q s f: n: l all quiet size filter: format: last: latest no-trunc digests", "text")
@@ -81,7 +82,7 @@ REMOTES: Mapping[str, Tool] = {
     **dict.fromkeys(
         ("gsutil", "s3cmd", "mc", "rclone", "bq"), tool("q m o:", asked="ls du stat cat show lsl lsd size")
     ),
-    "vercel": tool("", asked="ls inspect logs whoami", bare=False),
+    "vercel": tool("", asked="ls inspect logs whoami", bare=False, risky="prod"),
     "netlify": tool("", asked="status"),
     "heroku": tool("a: app:", asked="apps logs ps releases status"),
     "fly": tool("a:", asked="status logs"),
@@ -129,6 +130,9 @@ _DOCKER_REACHES = re.compile(
 )
 
 
+_OF_THIS_MACHINE = word_set("docker podman nerdctl terraform tofu minikube ray mlflow ollama")
+
+
 def judge_remote(call: Call, judge: JudgeCall) -> Finding:
     of = REMOTES[call.name]
     if call.name in ("docker", "podman", "nerdctl"):
@@ -145,7 +149,8 @@ def judge_remote(call: Call, judge: JudgeCall) -> Finding:
             grave=True,
             reads=path_words(call.args),
         )
-    return judge_tool(call, of, judge)
+    finding = judge_tool(call, of, judge)
+    return replace(finding, grave=True) if finding.ruling == "ask" and call.name not in _OF_THIS_MACHINE else finding
 
 
 def _container(call: Call, words: list[str]) -> Finding:
@@ -158,7 +163,7 @@ def _container(call: Call, words: list[str]) -> Finding:
         return always(
             "This container is given files, ports or rights of this machine", "privilege", grave=True, reads=reads
         )
-    return asks(f"docker {words[0]} runs a program in a container", EXACT, reads=reads)
+    return asks(f"docker {words[0]} runs a program in a container", EXACT, grave=words[0] == "run", reads=reads)
 
 
 def _gh_api(call: Call) -> Finding:

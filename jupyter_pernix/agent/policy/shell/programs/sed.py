@@ -45,12 +45,20 @@ def judge_sed(call: Call) -> Finding:
     in_place = found.has("-i", "--in-place")
     if script is None:
         return always(
-            "The program of sed cannot be taken apart", "opaque", reads=files, writes=files if in_place else ()
+            "The program of sed cannot be taken apart",
+            "opaque",
+            grave=True,
+            reads=files,
+            writes=files if in_place else (),
         )
     reads, writes = [*files, *script.reads], [*script.writes, *(files if in_place else ())]
     if script.runs:
         return always(
-            "This sed program runs what it makes as commands", "runs_code_from_text", reads=reads, writes=writes
+            "This sed program runs what it makes as commands",
+            "runs_code_from_text",
+            grave=True,
+            reads=reads,
+            writes=writes,
         )
     if writes:
         what = "edits files in place" if in_place else f"writes {writes[0]!r}"

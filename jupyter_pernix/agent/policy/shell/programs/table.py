@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 from ..parts import EXACT, Call, Finding
@@ -59,6 +60,8 @@ _HELP_RUNS_CODE = toolset.PLAIN_TOOLS | frozenset(building.BUILDERS) | frozenset
 """Their help tells of what the space configures, and loads it."""
 _RUNS_OTHER_VERSION = word_set("yarn gradle mvn mix sbt tox nox bundle rails")
 """The space decides which file answers for them."""
+_SERVERS = (("lab",), ("notebook",), ("server",), ("nbclassic",), ("voila",))
+"""Subcommands of jupyter that open a port."""
 _REACHES_OUT = re.compile(
     r"(?:\w+:)?(?:publish|unpublish|deploy|push|upload|delete|destroy|release|purge|wipe|drop|terminate)(?:[:-]\w+)?"
 )
@@ -133,7 +136,11 @@ def _by_name(call: Call) -> Finding:
     if name == "jupyter" and "list" in call.args and call.args[0] in ("lab", "notebook", "server", "nbclassic"):
         return always("This shows the tokens of the servers that run here", "reads_secret", grave=True)
     if name in toolset.TOOLS:
-        return tools.judge_tool(call, toolset.TOOLS[name], judge_program)
+        finding = tools.judge_tool(call, toolset.TOOLS[name], judge_program)
+        serves = (
+            name == "jupyter" and call.args[:1] in _SERVERS and finding.ruling == "ask" and call.args[1:] != ("build",)
+        )
+        return replace(finding, grave=True) if serves else finding
     if name in toolset.RUNNERS:
         return tools.judge_runner(call, toolset.RUNNERS[name], judge_program)
     if interpreters.is_interpreter(name):
@@ -171,6 +178,8 @@ def _others(call: Call) -> Finding:
     if name in wrappers.OPAQUE:
         return wrappers.judge_opaque(call, judge_program, knows)
     if name in toolset.PLAIN_TOOLS:
+        if name in ("less", "more", "most") and any(arg.startswith("+") for arg in call.args):
+            return always(f"{name} is given keys, which can run a program", "runs_process", grave=True)
         return asks(f"{name} runs", name, reads=path_words(call.args))
     if name == "java":
         return asks("java runs a program", EXACT, effects=("runs_code_from_file",), reads=path_words(call.args))

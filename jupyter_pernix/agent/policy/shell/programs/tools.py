@@ -6,6 +6,7 @@ A subcommand that no table names is asked: once and for all for tools that work 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from ...judgement import Effect
 from ..parts import EXACT, Call, Finding
@@ -91,7 +92,8 @@ def judge_tool(call: Call, of: Tool, judge: JudgeCall) -> Finding:
     known_ahead = not (found.unknown or found.starts or found.follows)
     if not known_ahead:
         # an option whose reach is not known may hide where the subcommand begins
-        if any(word in of.never or word in of.runners for word in args) or found.starts:
+        runs = found.unknown and is_risky(found.unknown, of.risky)
+        if any(word in of.never or word in of.runners for word in args) or found.starts or runs:
             return always(
                 f"{call.name} {found.starts or found.unknown} may change what this does",
                 "opaque",
@@ -103,13 +105,15 @@ def judge_tool(call: Call, of: Tool, judge: JudgeCall) -> Finding:
         return (
             asks(f"{call.name} runs", call.name, reads=paths)
             if of.bare
-            else always(f"{call.name} asks for commands", "waits_input")
+            else always(f"{call.name} asks for commands", "waits_input", grave=True)
         )
     if not all(_PLAIN.fullmatch(word) for word in phrase.split(" ")) or phrase.count(" ") > 1:
         return asks(f"{phrase!r} is no plain subcommand of {call.name}", EXACT, reads=paths)
     risky = next((arg for arg in args if is_risky(arg, of.risky)), "")
     if risky:
-        return always(f"{risky} lets {call.name} run another program", "runs_process", "opaque", reads=paths)
+        return always(
+            f"{risky} lets {call.name} run another program", "runs_process", "opaque", grave=True, reads=paths
+        )
     return replace_reads(_by_phrase(call, of, phrase, rest, judge), paths)
 
 
@@ -187,6 +191,12 @@ _NEVER: Mapping[Effect, str] = {
 }
 
 
+_FETCHING = frozenset(
+    ("npx", "bunx", "pnpx", "uvx", "npm exec", "npm x", "pnpm dlx", "yarn dlx", "bun x", "uv tool run", "pipx run")
+)
+"""Runners that fetch a program that is not there, and run it."""
+
+
 def _runner(call: Call, options: Spec, rule: str, rest: tuple[str, ...], judge: JudgeCall) -> Finding:
     found = parse(options, rest, to_first_operand=True)
     if found.starts:
@@ -206,9 +216,19 @@ def _runner(call: Call, options: Spec, rule: str, rest: tuple[str, ...], judge: 
         return asks(f"{rule} runs nothing", EXACT)
     package = command[0].text or ""
     if package.startswith("@"):
-        return asks(f"{rule} runs the package {package}", f"{rule} {package}", reads=path_words(rest))
+        why = f"{rule} runs the package {package}"
+        return asks(why, f"{rule} {package}", grave=rule in _FETCHING, reads=path_words(rest))
     finding = run_inside(call, command, judge, prefix=f"{rule} ")
+    if rule in _FETCHING and not _is_here(call, package):
+        finding = replace(finding, effects=tuple(dict.fromkeys((*finding.effects, "network"))), grave=True)
     return replace(finding, reads=(*finding.reads, *found.reads))
+
+
+def _is_here(call: Call, package: str) -> bool:
+    """Whether a package is installed in the space, so that it is not fetched."""
+    folder = Path(call.folder)
+    below = (one for one in (folder, *folder.parents) if one.is_relative_to(call.root))
+    return "/" not in package and any((one / "node_modules" / ".bin" / package).exists() for one in below)
 
 
 def judge_runner(call: Call, options: Spec, judge: JudgeCall) -> Finding:

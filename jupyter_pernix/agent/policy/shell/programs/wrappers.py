@@ -108,7 +108,7 @@ def judge_env(call: Call, judge: JudgeCall) -> Finding:
             runs_text=runs,
         )
     if not words:
-        return always("env prints variables of the environment, which may hold secrets", "reads_env", grave=True)
+        return always("env prints variables of the environment, which may hold secrets", "reads_env")
     finding = run_inside(call, tuple(words), judge)
     for one in assigned:
         if one.ruling != "auto":
@@ -151,7 +151,20 @@ def known_from(call: Call, knows: KnowsProgram) -> tuple[Word, ...]:
 
 
 def _with_seen(finding: Finding, call: Call, judge: JudgeCall, knows: KnowsProgram) -> Finding:
-    return _seen(finding, known_from(call, knows), judge, call)
+    command = known_from(call, knows)
+    if not command:
+        finding = replace(finding, runs_text=_known_text(call, knows))
+    return _seen(finding, command, judge, call)
+
+
+def _known_text(call: Call, knows: KnowsProgram) -> str | None:
+    """What one word of the call holds from a known program on: ``script -c 'rm x'``."""
+    for arg in call.args:
+        words = arg.split()
+        place = next((place for place, word in enumerate(words) if knows(word.rpartition("/")[2])), None)
+        if place is not None and len(words) > 1:
+            return " ".join(words[place:])
+    return None
 
 
 def _seen(finding: Finding, command: tuple[Word, ...], judge: JudgeCall, call: Call) -> Finding:

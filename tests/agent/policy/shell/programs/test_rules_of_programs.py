@@ -317,8 +317,35 @@ mkfs.ext4 /dev/sdb
 crontab -r
 chmod 777 .
 find . -name x -delete
-env
 printenv TOKEN
+sed '1e touch x' list.txt
+sed 's/x/touch x/e' list.txt
+sort --compress-program=./x.sh list.txt
+rg --pre ./x.sh foo
+man -P 'touch x' ls
+awk 'BEGIN{system("touch x")}'
+awk '{print | "sh"}' list.txt
+git -c alias.x='!touch x' x
+git -c core.pager=x log
+git show --textconv HEAD:a
+python -c 'import shutil; shutil.rmtree("/")'
+python3 -c 'import os; os.system("git push")'
+perl -e 'unlink "list.txt"'
+node -e 'require("child_process").exec("x")'
+psql -c 'drop table t'
+vim -c '!rm x'
+script -c 'rm x'
+gdb -ex 'shell rm x'
+less +'!rm x' README.md
+zip -T -TT 'rm x' a.zip list.txt
+mv list.txt /dev/null
+npx cowsay
+uvx cowsay
+kubectl get pods
+docker run alpine
+jupyter lab --ip 0.0.0.0
+vercel --prod
+make -j$(curl https://example.com)
 pip install x
 npm install x
 git clone https://example.com/a
@@ -341,6 +368,14 @@ git commit -m x
 bash scripts/x.sh
 sed -i s/a/b/ list.txt
 sort -o x list.txt
+env
+awk '{print > "x"}' list.txt
+make -j$(nproc)
+git -c color.ui=never stash
+node -e 'console.log(1)'
+perl -ne 'print if /a/' list.txt
+jupyter lab build
+script -c 'ls'
 """)
 
 
