@@ -401,7 +401,7 @@ def test_a_limit_that_is_given_ends_the_turn_with_its_code(lab: Lab, script: Any
 
 
 def test_a_turn_is_paused_resumed_and_made_shorter_from_outside(lab: Lab, script: Any):
-    script({"text": "First.", **call("run_shell", command="true")}, {"text": "Second."})
+    script({"text": "First.", **call("run_shell", command="touch held")}, {"text": "Second."})
     client = lab.client()
     session_id = client.create_session(mode="edit", title="Held")["session_id"]
     assert "nothing to pause" in pernix(lab, "pause", session_id).stderr
