@@ -22,7 +22,7 @@ _BEGUN = re.compile(
     r"npm_|pypi-|SG\.|dckr_pat_|do[opr]_v1_|shp|sq0csp-|ATATT3|lin_api_|gsk_|pplx-|r8_|xai-|hvs\.|nvapi-|figd_|glsa_|ntn_|dapi|"
     r"AGE-SECRET-KEY-|eyJ|hooks\.slack\.com/|/api/webhooks/)[^\s\"'<>]{0,2000}\Z|"
     r"(?i:bearer|authorization:?|basic)[ \t]+[^\s\"']{1,2000}\Z|"
-    r"://[^\s/:@\"'<>]{0,100}:(?!\d{0,5}\Z)[^\s/@\"'<>]{0,200}\Z"
+    r"://[^\s/:@\"'<>]{0,100}:(?!\d{0,5}\Z)[^\s/@\"'<>]{0,200}@?\Z"
 )
 
 
