@@ -158,7 +158,7 @@ def test_mode_model_and_limits_are_set_before_and_in_a_session(lab: Lab, model: 
     assert plain(cells[5]).strip() == f"the session answers with {endpoint['name']}"
     assert plain(cells[7]).strip() == "the session may use no limits, over all its questions"
     assert "mode ask" in plain(cells[8])
-    assert plain(cells[9]).strip() == "no cells of notebooks were changed by the last question"
+    assert plain(cells[9]).strip() == "no cells of notebooks and no files were changed by the last question"
     assert plain(cells[10]).strip() == "nothing is running in this session"
     view = lab.client().session(lab.client().sessions()[0]["session_id"])
     assert (view["turns"][0]["mode"], view["turns"][0]["budget"]["rounds"], view["mode"]) == ("plan", 2, "ask")
@@ -183,9 +183,8 @@ def test_undo_says_what_it_cannot_undo(lab: Lab, model: ModelServer):
     says(model, {"text": "", "tool_calls": calls}, "Done.")
     cells = executed(lab.root, "%%pernix --mode auto\nGo", "%pernix undo")
     assert plain(cells[1]).strip().splitlines() == [
-        "no cells of notebooks were changed by the last question",
+        "made.txt: put back",
         "not undone: what 1 piece of code did, e.g. to variables; restart the kernel to be rid of it",
-        "not undone: changes of files: made.txt; the session shows their diffs",
         "not undone: what 1 shell command did",
     ]
 
