@@ -31,7 +31,9 @@ def add_action(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     parser.add_argument("--home", default="", metavar="DIR", help="the home folder (default: yours)")
     parser.add_argument("--mode", choices=get_args(Mode), default="edit", help="default: edit")
     parser.add_argument(
-        "--saved", action="store_true", help="count the rules that you have saved, and those of the settings"
+        "--saved",
+        action=argparse.BooleanOptionalAction,
+        help="count the rules that you have saved, and those of the settings (default: yes, but not with --json)",
     )
     parser.add_argument("--json", action="store_true", dest="as_json", help="one JSON object a line")
     parser.set_defaults(command=explain_command)
@@ -59,7 +61,7 @@ def _place(options: argparse.Namespace) -> "Place":
     if not Path(root).is_dir():
         raise UsageError(f"{options.root!r} is not a folder")
     saved = RuleSet()
-    if options.saved:
+    if not options.as_json if options.saved is None else options.saved:
         saved = saved_rules(Path(root), home=home).read()
         saved = replace(saved, deny=(*deny_of_settings(Path(root)), *saved.deny))
     return Place(root=root, home=home, mode=options.mode, saved=saved)

@@ -187,6 +187,8 @@ def test_deny_rules_of_the_settings_count_with_the_saved_ones(world: World):
     try:
         assert [answer["verdict"] for answer in world.answers([{"cmd": "ls"}])] == ["auto"]
         assert [answer["verdict"] for answer in world.answers([{"cmd": "ls"}], "--saved")] == ["denied"]
+        assert "is refused" in world.explain("ls").stdout
+        assert "runs unasked" in world.explain("--no-saved", "ls").stdout
     finally:
         settings.unlink()
 
