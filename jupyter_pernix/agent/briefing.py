@@ -2,11 +2,14 @@
 side file, so that it stays the same bytes when the instructions, or this program, change in the middle of a session.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import anyio.to_thread
 
+from ..masking import Masker
 from ..ports import TurnHost
+from .foreign import shown
 from .instructions import SPACE_FILE, Instructions, read_now
 from .keeping import kept_or_new
 
@@ -35,11 +38,16 @@ async def briefing(host: TurnHost) -> str:
 async def briefing_and_instructions(host: TurnHost, context_length: int | None) -> tuple[str, list[Instructions]]:
     """``briefing``, and what ``instructions.read_now`` finds; both by one worker thread."""
     path, _ = host.side_file("system.md")
-    return await anyio.to_thread.run_sync(_both, path, host.space, host.instructions_folder, context_length)
+    return await anyio.to_thread.run_sync(
+        _both, path, host.space, host.instructions_folder, context_length, host.masker
+    )
 
 
-def _both(path: Path, space: Path, folder: Path | None, context_length: int | None) -> tuple[str, list[Instructions]]:
-    found = read_now(space, folder, context_length)
+def _both(
+    path: Path, space: Path, folder: Path | None, context_length: int | None, masker: Masker
+) -> tuple[str, list[Instructions]]:
+    read = read_now(space, folder, context_length)
+    found = [replace(one, text=shown(masker.text(one.text))) for one in read]
     return kept_or_new(path, lambda: RULES + "".join(_told(one) for one in found if one.text)), found
 
 

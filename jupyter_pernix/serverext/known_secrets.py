@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+import msgspec
+
 if TYPE_CHECKING:
     from ..events import Event
     from ..masking import Masker
+    from ..records import Variables
 
 Values = Callable[[], Iterable[str]]
 """The values as they are now; endpoints come and go."""
@@ -126,6 +129,12 @@ class KnownSecrets:
         if self._masker is None or known != self._known:
             self._known, self._masker = known, Masker(known)
         return self._masker
+
+    def masked_variables(self, found: "Variables") -> "Variables":
+        """As a page is shown them."""
+        masker = self.masker
+        kept = [msgspec.structs.replace(one, preview=masker.text(one.preview)) for one in found.variables]
+        return msgspec.structs.replace(found, variables=kept)
 
     def masked(self, event: "Event") -> "Event":
         """The fact without its secrets."""

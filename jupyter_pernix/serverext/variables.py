@@ -20,7 +20,7 @@ async def variables(sessions: Sessions, session_id: SessionId, names: Sequence[s
         executor = await sessions.running_executor(session_id)
         if executor is None:
             raise Conflict(_NO_KERNEL)
-        return await executor.variables(names)
+        return sessions.around.secrets.masked_variables(await executor.variables(names))
     except KernelError as exc:
         raise Conflict(str(exc)) from exc
 
