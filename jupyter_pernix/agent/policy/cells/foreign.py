@@ -27,8 +27,9 @@ _R = _words(
     (r"(?:base::)?(?:system2?|shell|shell\.exec|pipe)\s*\(", ("runs_process",)),
     (r"(?:base::)?(?:unlink|file\.remove)\s*\(|(?:fs::)?(?:file_delete|dir_delete)\s*\(", ("deletes",), True),
     (r"(?:base::)?file\.rename\s*\(|(?:fs::)?file_move\s*\(", ("moves",), True),
+    (r"(?:utils::)?download\.file\s*\(", ("network", "writes_file")),
     (
-        r"(?:utils::)?download\.file\s*\(|(?:httr2?::)?(?:GET|POST|PUT|DELETE)\s*\(|curl(?:_fetch)?\w*\s*\(|url\s*\(",
+        r"(?:httr2?::)?(?:GET|POST|PUT|DELETE)\s*\(|curl(?:_fetch)?\w*\s*\(|url\s*\(",
         ("network",),
     ),
     (
@@ -139,6 +140,35 @@ _PERL = _words(
     (r"eval\b", ("opaque",)),
     (r"(?<=[%])ENV\b", ("reads_env",)),
 )
+_OCTAVE = _words(
+    (r"(?:system|shell_cmd|dos|unix|popen2?|exec)\s*\(", ("runs_process",)),
+    (r"(?:unlink|delete|rmdir|confirm_recursive_rmdir)\s*\(", ("deletes",), True),
+    (r"(?:rename|movefile)\s*\(", ("moves",), True),
+    (r"(?:save|fopen|csvwrite|dlmwrite|writematrix|writetable|print|saveas|copyfile|imwrite)\s*\(", ("writes_file",)),
+    (r"(?:urlread|urlwrite|webread|webwrite|websave)\s*\(", ("network",)),
+    (r"(?:eval|evalin|evalc|feval)\s*\(", ("runs_code_from_text", "opaque")),
+    (r"(?:source|run)\s*\(", ("runs_code_from_file",)),
+    (r"(?:getenv)\s*\(", ("reads_env",)),
+    (r"(?:setenv|putenv)\s*\(", ("changes_env",)),
+    (r"(?:cd|chdir)\s*\(", ("changes_cwd",)),
+    (r"(?:input|keyboard)\s*\(", ("waits_input",)),
+    (r"(?:exit|quit)\b", ("kills_kernel",)),
+)
+_LUA = _words(
+    (r"(?:os\.execute|io\.popen)\s*\(?", ("runs_process",)),
+    (r"os\.remove\s*\(?", ("deletes",), True),
+    (r"os\.rename\s*\(?", ("moves",), True),
+    (r"io\.open\s*\([^)\n]*,\s*['\"](?:[wa]|r\+)", ("writes_file",)),
+    (r"(?:loadstring|load)\s*\(", ("runs_code_from_text", "opaque")),
+    (r"(?:dofile|loadfile)\s*\(", ("runs_code_from_file",)),
+    (r"os\.getenv\s*\(", ("reads_env",)),
+    (r"os\.exit\s*\(", ("kills_kernel",)),
+    (r"require\s*\(?\s*['\"](?:socket|http|ssl|lfs|ffi)", ("network", "opaque")),
+)
+_LITERAL = re.compile(r"\"[^\"\\\n]*\"|'[^'\\\n]*'")
+_ARGUMENTS = re.compile(
+    rf"\s*(?:{_LITERAL.pattern})\s*,\s*(?:args\s*=\s*)?(?:c\s*\()?((?:\s*,?\s*(?:{_LITERAL.pattern}))+)"
+)
 _SHELLS = frozenset(("bash", "sh", "shell", "zsh", "ksh", "dash", "calysto_bash"))
 SQL = frozenset(("sql", "sqlite", "sqlite3", "postgres", "postgresql", "mysql", "duckdb", "xsqlite"))
 
@@ -158,6 +188,9 @@ _LANGUAGES: dict[str, tuple[_Word, ...]] = {
     "deno": _JS,
     "ruby": _RUBY,
     "perl": _PERL,
+    "octave": _OCTAVE,
+    "matlab": _OCTAVE,
+    "lua": _LUA,
 }
 
 _SQL_WRITES = re.compile(
@@ -214,6 +247,12 @@ def _special_lines(code: str, name: str, found: Found) -> str:
     if name == "julia" and code.lstrip().startswith(";"):
         found.line(code.lstrip()[1:])
         return ""
+    if name in ("octave", "matlab"):
+        lines = code.splitlines()
+        for line in lines:
+            if line.lstrip().startswith("!"):
+                found.line(line.lstrip()[1:])
+        return "\n".join(line for line in lines if not line.lstrip().startswith("!"))
     if name in ("cpp", "c++", "root", "c"):
         rest: list[str] = []
         for line in code.splitlines():
@@ -236,6 +275,8 @@ def _read(code: str, words: tuple[_Word, ...], found: Found, *, lines: bool) -> 
                 break
             text = _text_after(code, match.end())
             if "runs_process" in word.effects:
+                if text is not None and match[0].rstrip(" (").endswith("system2"):
+                    text = _with_arguments(text, code[match.end() :])
                 _process(text, word.effects, found, listed=lines)
                 continue
             found.see(*word.effects)
@@ -243,6 +284,12 @@ def _read(code: str, words: tuple[_Word, ...], found: Found, *, lines: bool) -> 
                 found.path(text, "delete" if "deletes" in word.effects else "write")
             elif text is not None and re.match(r"\w+://", text):
                 found.see("network")
+
+
+def _with_arguments(program: str, code: str) -> str:
+    """R's ``system2("rm", c("-r", "x"))`` as a line."""
+    listed = _ARGUMENTS.match(code)
+    return " ".join((program, *(text[1:-1] for text in _LITERAL.findall(listed[1] if listed else ""))))
 
 
 def _process(text: str | None, effects: tuple[Effect, ...], found: Found, *, listed: bool) -> None:

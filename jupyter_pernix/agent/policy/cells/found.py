@@ -208,6 +208,8 @@ def _shown(line: str, effects: Iterable[Effect]) -> list[Effect]:
         left_out |= {"network", "writes_file"}
     if _is_outside_only(line, effects):
         left_out.add("reads_secret")
+    if "moves" in effects and not _SEVERAL.search(line) and ">" not in line:
+        left_out.add("writes_file")
     if not _SEVERAL.search(line):
         left_out |= _ONLY_NAMES.get(line.split(None, 1)[0], frozenset())
     return [effect for effect in found if effect not in left_out]

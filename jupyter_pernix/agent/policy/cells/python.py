@@ -10,7 +10,7 @@ import warnings
 from .acts import ACTS, act_of, names_in, usual
 from .calls import Again, Calls
 from .found import Found, TooMuch
-from .sizes import is_endless, is_huge
+from .sizes import is_endless, is_huge, is_huge_call
 from .values import Name, Names, PathOf, Words
 from .variables import WHOLE_ENVIRONMENT, change_variable, read_variable
 
@@ -219,6 +219,8 @@ class PythonReader(ast.NodeVisitor):
         return isinstance(known, Name) and known.dotted in ("os.environ", "os.environb")
 
     def visit_Call(self, node: ast.Call) -> None:
+        if is_huge_call(node):
+            self._found.see("huge")
         self._calls.see(node)
         for child in ast.iter_child_nodes(node):
             self.visit(child)

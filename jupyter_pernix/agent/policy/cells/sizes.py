@@ -6,6 +6,9 @@ import math
 _MANY = 9.0
 """Decimal digits of a number of things that is taken for a mistake: 10⁹."""
 
+_ARRAYS = ("zeros", "ones", "empty", "full", "random", "rand", "randn")
+_ROWS = ("bytearray", "bytes", "arange")
+
 
 def is_huge(node: ast.BinOp) -> bool:
     """A text or list a billion times over, or a power whose digits nobody can store."""
@@ -20,6 +23,29 @@ def is_huge(node: ast.BinOp) -> bool:
             ):
                 return (digits(times) or 0) >= _MANY
     return False
+
+
+def is_huge_call(node: ast.Call) -> bool:
+    """A list of a billion numbers, or as many bytes or cells of an array, made at once."""
+    name = (
+        node.func.id
+        if isinstance(node.func, ast.Name)
+        else node.func.attr
+        if isinstance(node.func, ast.Attribute)
+        else ""
+    )
+    if not node.args:
+        return False
+    first = node.args[0]
+    match first:
+        case ast.Call(func=ast.Name(id="range"), args=[*_, _]) if name in ("list", "tuple", "set", "sorted"):
+            return max((digits(one) or 0) for one in first.args) >= _MANY
+        case ast.Tuple(elts=sizes) if name in _ARRAYS:
+            return sum((digits(one) or 0) for one in sizes) >= _MANY
+        case _ if name in ("rand", "randn") and len(node.args) > 1:
+            return sum((digits(one) or 0) for one in node.args) >= _MANY
+        case _:
+            return name in (*_ARRAYS, *_ROWS) and (digits(first) or 0) >= _MANY
 
 
 def digits(node: ast.expr) -> float | None:

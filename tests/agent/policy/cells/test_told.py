@@ -106,6 +106,11 @@ OTHERS: list[Row] = [
     ("%sql delete from t", [], ["db_write"]),
     ("while True: pass", [], ["huge"]),
     ("10 ** 10 ** 10", [], ["huge"]),
+    ("list(range(10**10))", [], ["huge"]),
+    ("np.zeros((10**6, 10**6))", [], ["huge"]),
+    ("bytearray(10**11)", [], ["huge"]),
+    ("np.zeros((10, 10)); list(range(10)); range(10**12)", [], []),
+    ("!mv a b", ["mv a b"], ["runs_process", "moves"]),
     ("%unheard_of x", [], ["opaque"]),
     ("%%unheard_of\nx", [], ["opaque"]),
     ("!pip install -q x", ["pip install -q x"], ["runs_process", "installs"]),
@@ -133,9 +138,15 @@ def test_an_ordinary_cell_does_not_look_alarming(judge: Any, code: str) -> None:
 
 
 LANGUAGES = [
+    ("R", "system2('rm', c('-r', 'x'))", ["rm -r x"], DELETES),
+    ("R", "download.file('https://example.org', 'y')", [], ["network", "writes_file"]),
+    ("octave", "!rm x", ["rm x"], DELETES),
+    ("octave", "system('rm x')", ["rm x"], DELETES),
+    ("matlab", "delete('x')", [], ["deletes"]),
+    ("lua", 'os.execute("rm x")', ["rm x"], DELETES),
+    ("lua", 'os.remove("x")', [], ["deletes"]),
     ("R", "install.packages('x')", [], ["installs"]),
     ("R", "source('x.R')", [], ["runs_code_from_file"]),
-    ("R", "download.file('https://example.org', 'y')", [], ["network"]),
     ("R", "summary(read.csv('data/in.csv'))", [], []),
     ("julia", "run(`rm x`)", ["rm x"], DELETES),
     ("julia", 'rm("x")', [], ["deletes"]),
