@@ -55,9 +55,12 @@ class Masker:
         )
         forms = sorted({form for value in values for form in _forms(value)}, key=lambda form: (-len(form), form))
         self._forms = forms
-        self._looked_for = [(form, not any(map(str.isspace, form))) for form in forms]
+        self._looked_for = [(form, frozenset(form), not any(map(str.isspace, form))) for form in forms]
         self._known = re.compile("|".join(map(re.escape, forms))) if forms else None
-        self._split = [(value, re.compile(r"(?:\\+[nr]|[\r\n])*".join(map(re.escape, value)))) for value in values]
+        self._split = [
+            (value, frozenset(value), re.compile(r"(?:\\+[nr]|[\r\n])*".join(map(re.escape, value))))
+            for value in values
+        ]
 
     def text(self, text: str) -> str:
         """``text`` without its secrets."""
@@ -80,14 +83,14 @@ class Masker:
     def _without_known(self, text: str) -> str:
         if self._known is None:
             return text
-        words = _long_words(text, _SHORTEST)
-        if any(form in (words if bare else text) for form, bare in self._looked_for):
+        words, signs = _long_words(text, _SHORTEST), set(text)
+        if any(of <= signs and form in (words if bare else text) for form, of, bare in self._looked_for):
             text = self._known.sub(f"{MARK}(known)", text)
         if "\n" in text or "\\n" in text:
             flat = text.replace("\n", "").replace("\r", "")
             flat = _WRITTEN_BREAK.sub("", flat) if "\\" in flat else flat
-            for value, pattern in self._split:
-                if value in flat:
+            for value, of, pattern in self._split:
+                if of <= signs and value in flat:
                     text = pattern.sub(f"{MARK}(known)", text)
         return text
 
@@ -205,7 +208,7 @@ def _is_near(shape: Shape, text: str, words: str, rare: set[str], named: bool) -
 
 def _long_words(text: str, length: int) -> str:
     """The words of so many characters, which are the only ones that may be a secret by themselves."""
-    return " ".join([word for word in text.split() if len(word) >= length])
+    return " ".join([word for word in dict.fromkeys(text.split()) if len(word) >= length])
 
 
 def _lowered(text: str) -> str:
