@@ -1,9 +1,10 @@
 /** One open notebook, whatever shows it: read and changed by cell id, never by what is active. */
 import type { ICellModel, ICodeCellModel } from '@jupyterlab/cells';
 import { NotebookActions, type INotebookModel, type NotebookPanel } from '@jupyterlab/notebook';
-import type { Contents } from '@jupyterlab/services';
+import { ServerConnection, type Contents } from '@jupyterlab/services';
 import { JSONExt, type ReadonlyJSONObject } from '@lumino/coreutils';
 import type { CellChange, CellSnapshot, CellType, JSONObject } from '../api/types.gen';
+import { Edits } from './edited';
 import { isCode } from './failed';
 import { replacement } from './source';
 
@@ -34,8 +35,9 @@ export class OpenDocument {
     return this._model.collaborative === true;
   }
 
+  /** There is something to be saved, what the kernel says of itself aside. */
   get dirty(): boolean {
-    return this._model.dirty;
+    return Edits.of(this._model).some;
   }
 
   get readOnly(): boolean {
@@ -98,20 +100,16 @@ export class OpenDocument {
 
   /** Do something that must not count as an edit of the user's: what the server holds anyway. */
   keepingClean<T>(action: () => T): T {
-    const { dirty } = this;
-    try {
-      return action();
-    } finally {
-      if (!dirty && this.dirty) {
-        this._model.dirty = false;
-      }
-    }
+    return Edits.of(this._model).without(action);
   }
 
   /** Write the file. Throws `Refused` if that would overwrite what others wrote, or cannot be done. */
   async save(): Promise<void> {
     if (this.readOnly) {
       throw new Refused('The notebook is open read-only.');
+    }
+    if (await this._isGone()) {
+      throw new Refused('The file is not there any more; who saves the notebook by hand makes it anew.');
     }
     if (await this._isBehindFile()) {
       throw new Refused(
@@ -147,6 +145,18 @@ export class OpenDocument {
     return known.hash && file.hash
       ? known.hash !== file.hash
       : Date.parse(file.last_modified) - Date.parse(known.last_modified) > context.lastModifiedCheckMargin;
+  }
+
+  private async _isGone(): Promise<boolean> {
+    const { context } = this.panel;
+    if (this.collaborative) {
+      return false;
+    }
+    const asked = this._contents.get(context.path, { content: false });
+    return asked.then(
+      () => false,
+      (error: unknown) => error instanceof ServerConnection.ResponseError && error.response.status === 404
+    );
   }
 
   private _activate(cellId: string | undefined): void {

@@ -3,6 +3,7 @@ import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import type { Contents } from '@jupyterlab/services';
 import { Signal, type ISignal } from '@lumino/signaling';
 import { OpenDocument } from './document';
+import { Edits } from './edited';
 
 /** For so long a notebook also answers to the path that it had, in milliseconds. */
 const OLD_PATH = 60_000;
@@ -103,6 +104,7 @@ export class Documents {
       changed();
     });
     context.model.stateChanged.connect(changed);
+    Edits.of(context.model).begun.connect(changed);
     context.fileChanged.connect(changed);
     context.sessionContext.kernelChanged.connect(changed);
   }

@@ -8,10 +8,10 @@ import { Changes } from './changes';
 import { NotebookClient } from './client';
 import type { OpenDocument } from './document';
 import { Documents } from './documents';
+import { keepTold } from './keeptold';
 import { Marks, type CellActions } from './marks';
 import { Mirror } from './mirror';
 import { Page } from './page';
-import { keepTold } from './told';
 
 export interface NotebookOptions {
   tracker: INotebookTracker;

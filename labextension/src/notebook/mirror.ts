@@ -3,7 +3,7 @@
  * execution's events, whatever the page itself receives from the kernel.
  */
 import type { ICodeCellModel } from '@jupyterlab/cells';
-import { NotebookActions } from '@jupyterlab/notebook';
+import { NotebookActions, type INotebookModel } from '@jupyterlab/notebook';
 import type { EventStream } from '../api/stream';
 import type { ExecutionOutput, ExecutionView, JSONObject, PageRequest, Stored } from '../api/types.gen';
 import { isKnown, type AnyStored } from '../model/reduce';
@@ -51,7 +51,9 @@ export class Mirror implements BridgeRuns<OpenDocument> {
     _documents.opened.connect((_, document) => void this._read(document));
     _documents.closed.connect((_, document) => this._forget(document));
     _documents.documents.forEach(document => void this._read(document));
-    NotebookActions.executionScheduled.connect((_, { cell }) => this._userRuns(cell.model.id));
+    NotebookActions.executionScheduled.connect((_, { notebook, cell }) => {
+      this._userRuns(notebook.model, cell.model.id);
+    });
   }
 
   /** The cell begins to run: its outputs go. */
@@ -275,9 +277,10 @@ export class Mirror implements BridgeRuns<OpenDocument> {
   }
 
   /** The user runs the cell: its outputs are theirs from now on. */
-  private _userRuns(cellId: string): void {
+  private _userRuns(model: INotebookModel | null, cellId: string): void {
     for (const run of this._runs.values()) {
-      if (run.cellId === cellId) {
+      // a copy of a notebook has cells of the same ids
+      if (run.cellId === cellId && !run.document.isDisposed && run.document.panel.context.model === model) {
         this._runs.delete(run.executionId);
         this._overtaken.add(run.executionId);
       }

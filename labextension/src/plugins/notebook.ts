@@ -7,6 +7,7 @@ import type { SessionSummary } from '../api/types.gen';
 import { CommandIDs } from '../commands';
 import { pernixIcon } from '../icon';
 import { sessionAt } from '../notebook/ask';
+import { Edits } from '../notebook/edited';
 import { hasFailed } from '../notebook/failed';
 import { ISessions, IWorkspace } from '../tokens';
 
@@ -203,6 +204,9 @@ export const notebook: JupyterFrontEndPlugin<void> = {
     [CommandIDs.attachNotebook, CommandIDs.fixCell, CommandIDs.explainCell].forEach(command =>
       palette?.addItem({ command, category: CATEGORY })
     );
+    // Before anything else is loaded, or the first notebook would be dirty already.
+    tracker.forEach(panel => Edits.of(panel.context.model));
+    tracker.widgetAdded.connect((_, panel) => void Edits.of(panel.context.model));
     const watch = async () => {
       tracker.widgetAdded.disconnect(watch);
       const { watchNotebooks } = await import('../notebook');
