@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from ..masking import BytePieces, Masker
+from ..masking import Masker, Pieces
 from .execution import Execution
 from .late import Past
 from .outputs import Spill
@@ -32,7 +32,7 @@ class Telling:
         self, execution: Execution, past: Past, side_file: SideFile | None, masker: MaskerNow | None = None
     ) -> None:
         self._masker = masker
-        self._masked: dict[str, BytePieces] = {}
+        self._masked: dict[str, Pieces] = {}
         """By the name of a side file that is being written."""
         self._execution = execution
         self._past = past
@@ -101,13 +101,13 @@ class Telling:
             await anyio.to_thread.run_sync(write)
 
     def _without_secrets(self, spill: Spill) -> bytes:
-        raw = spill.text.encode("utf-8", "replace")
-        if self._masker is None:
-            return raw
-        pieces = self._masked.get(spill.name)
-        if pieces is None:
-            pieces = self._masked[spill.name] = BytePieces(self._masker())
-        return pieces.add(raw)
+        text = spill.text
+        if self._masker is not None:
+            pieces = self._masked.get(spill.name)
+            if pieces is None:
+                pieces = self._masked[spill.name] = Pieces(self._masker(), lines=True)
+            text = pieces.add(text).text
+        return text.encode("utf-8", "replace")
 
     async def _end_files(self) -> None:
         side_file, masked, self._masked = self._side_file, self._masked, {}
@@ -117,7 +117,7 @@ class Telling:
         def write() -> None:
             for name, pieces in masked.items():
                 with side_file(name)[0].open("ab") as file:
-                    file.write(pieces.rest())
+                    file.write(pieces.rest().text.encode("utf-8", "replace"))
 
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(write)

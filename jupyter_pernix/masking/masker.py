@@ -38,6 +38,7 @@ _SHORTEST = 8
 _BEGUN = 3
 """Characters by which the beginning of a known value is recognised."""
 _ASKS = re.compile(r"pass(?:word|wd|phrase|code)|secret|token|api[-_ ]?key|credential|\bpin\b", re.IGNORECASE)
+_LONG_TEXT = 4096
 _BEFORE, _AFTER = 100, 1000
 """How far around a word that says what a value is the value is looked for, in characters."""
 _COLOUR = re.compile(r"(?:\x1b|\\+u001b|\\+x1b|\\+033|\\+e)\[[0-9;]*m", re.IGNORECASE)
@@ -64,12 +65,19 @@ class Masker:
 
     def text(self, text: str) -> str:
         """``text`` without its secrets."""
-        if len(text) < 8:
+        if len(text) < 8 or self._repeats(text):
             return text
         text = self._without_known(text)
         if "base64," in text:
             return _around(text, _DATA_URI, _by_shape)
         return _by_shape(text)
+
+    def _repeats(self, text: str) -> bool:
+        """Whether it is long, made of a few lines again and again, and none of them has a secret."""
+        if len(text) < _LONG_TEXT:
+            return False
+        lines = "\n".join(dict.fromkeys(text.split("\n")))
+        return len(lines) < len(text) // 2 and self.text(lines) == lines
 
     def begun(self, text: str) -> int:
         """Where a known value begins that ``text`` may end in the middle of; its length if there is none."""

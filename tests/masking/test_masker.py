@@ -351,3 +351,41 @@ def test_only_the_lines_with_a_secret_lose_their_colours():
     red = "\x1b[31mred\x1b[0m"
     masked = MASKER.text(f"{red}\nlogin(password=\x1b[33m'hunter22'\x1b[39m)\n{red}")
     assert masked == f"{red}\nlogin(password='••••(password)')\n{red}"
+
+
+@pytest.mark.parametrize("secret", ["a-known-value-77", SECRETS["github"]])
+def test_a_secret_in_a_long_text_of_few_lines_is_found(secret: str):
+    lines = ["the same line again and again"] * 2000
+    text = "\n".join([*lines, f"x {secret} y", *lines])
+    masked = Masker(["a-known-value-77"]).text(text)
+    assert secret not in masked
+    assert masked.split("\n")[:2000] == lines and masked.count("\n") == text.count("\n")
+
+
+def test_a_known_value_that_a_line_break_splits_is_found_in_a_long_text():
+    text = "\n".join([*["same line"] * 2000, "x a-known-", "value-77 y", *["same line"] * 2000])
+    masked = Masker(["a-known-value-77"]).text(text)
+    assert MARK in masked and "value-77" not in masked
+
+
+REAL_LIFE = {
+    "git": "commit 9fceb02d0ae598e95dc970b74767f19372d61af8\nAuthor: A <a@example.org>\nindex e69de29..d95f3ad 100644",
+    "digests": "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  model.safetensors",
+    "uuid": "id=123e4567-e89b-12d3-a456-426614174000 key=value keys: 3",
+    "pip": "Successfully installed tokenizers-0.19.1 huggingface_hub-0.23.0 python-jose-3.3.0",
+    "tokenizer": "pad_token='<pad>' eos_token=\"<|endoftext|>\" tokens: [101, 7592, 2088, 102] max_tokens=4096",
+    "frame": "   token    count\n0  the      10242\n1  secret   17\n2  passkey  3\nName: token, dtype: object",
+    "progress": "Epoch 3: 45%|####      | 45/100 [00:12<00:15, 3.6it/s, loss=0.53, tokens=1024]",
+    "schema": "api_key VARCHAR(40) NOT NULL, password_hash CHAR(60), auth_token TEXT DEFAULT NULL",
+    "sklearn": "GridSearchCV(key='rbf_gamma_0001', scoring='accuracy', n_jobs=-1)",
+    "keys": "dict_keys(['token_type_ids', 'attention_mask', 'input_ids']) KeyError: 'secret_column'",
+    "numbers": "[0.12345678 1.23e-04 -7.89] 3.141592653589793 0xdeadbeefcafebabe1234567890",
+    "png": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+    "s3": "s3://bucket/key=2024-01-01/part-00000-3f2c9a1e.snappy.parquet?versionId=abc",
+    "code": "token = tokenizer.encode(text)\npassword = getpass.getpass()\nkey = os.environ['API_KEY']\nauth = None",
+}
+
+
+@pytest.mark.parametrize("text", REAL_LIFE.values(), ids=REAL_LIFE)
+def test_ordinary_output_stays_as_it_is(text: str):
+    assert Masker(["a-known-value-77"]).text(text) == text
