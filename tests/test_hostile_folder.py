@@ -11,6 +11,7 @@ import pytest
 from support.isolation import isolated_environ
 from support.lab import Lab
 from support.model_server import ModelServer
+from support.watch import wait_event, wait_finished
 
 pytestmark = [pytest.mark.server, pytest.mark.timeout(240)]
 
@@ -176,10 +177,8 @@ def test_opening_it_in_a_server_and_a_turn_there_start_nothing(
         client = lab.client()
         session = client.create_session(mode="edit", space_root="cloned")["session_id"]
         turn = client.submit(session, "Change two to three", origin="api", can_ask=False)["turn_id"]
-        for message in client.events(0, session):
-            if message.kind == "pernix" and message.data["type"] == "turn.finished":
-                assert (message.data["turn_id"], message.data["code"]) == (turn, "answered")
-                break
+        assert wait_finished(client, session, turn)["code"] == "answered"
+        wait_event(client, session, "session.state_changed", turn_id=turn, after="idle_ready")
         files = {file["path"]: file for file in client.files(session)}
         assert set(files) == {"data.txt", "new.txt"}
         done = client.undo_files(session, turn_id=None, paths=[])
