@@ -1,6 +1,7 @@
 """The DuckDB file, on a thread of its own: it is opened, read, and given what the journal holds, nowhere else."""
 
 import logging
+import contextlib
 import os
 import threading
 import time
@@ -69,6 +70,7 @@ def open_database(path: Path) -> "DuckDBPyConnection":
         # What is said in sessions is for their user alone.
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         connection = connect(path)
+        _keep_private(path)
     except duckdb.IOException as exc:
         if "lock" in str(exc):
             raise StoreLocked(str(path), holder(str(exc))) from exc
@@ -96,6 +98,13 @@ def connect(path: Path) -> "DuckDBPyConnection":
     import duckdb  # ``open_database`` says why here
 
     return duckdb.connect(str(path), config=_CONFIG)
+
+
+def _keep_private(path: Path) -> None:
+    """DuckDB makes its files as the umask says; a folder that was there before may let others in."""
+    for one in (path, path.with_name(path.name + ".wal")):
+        with contextlib.suppress(OSError):
+            one.chmod(0o600)
 
 
 def _unusable(path: Path, exc: Exception) -> StoreError:
