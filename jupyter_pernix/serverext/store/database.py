@@ -1,7 +1,7 @@
 """The DuckDB file, on a thread of its own: it is opened, read, and given what the journal holds, nowhere else."""
 
-import logging
 import contextlib
+import logging
 import os
 import threading
 import time
