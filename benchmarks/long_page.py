@@ -98,9 +98,17 @@ def measure(rate: float, minutes: float, kind: str, every: float, tell: Callable
     with tempfile.TemporaryDirectory() as folder, ModelServer(program="builtin:echo") as model:
         home, root = Path(folder, "home"), Path(folder, "root")
         root.mkdir()
-        arguments = ["--LabApp.expose_app_in_browser=True"]
+        lab = Lab(
+            home=home,
+            root=root,
+            endpoint=model.url,
+            mode="auto",
+            app="jupyterlab",
+            arguments=["--LabApp.expose_app_in_browser=True"],
+            settings=f"[deadlines]\nexecution = {120 * minutes + 60}\n",
+        )
         with (
-            Lab(home=home, root=root, endpoint=model.url, mode="auto", app="jupyterlab", arguments=arguments) as lab,
+            lab,
             chromium() as browser,
         ):
             screen = Screen(browser, lab)

@@ -135,6 +135,20 @@ class NotebookView:
             source,
         )
 
+    def run(self, cell_id: str) -> None:
+        """Run a cell as the user does, and do not wait for it; its notebook comes to the front."""
+        self._evaluate(
+            """(() => { window.jupyterapp.shell.activateById(panel.id);
+              panel.content.activeCellIndex = panel.content.widgets.findIndex(cell => cell.model.id === args[0]);
+              void window.jupyterapp.commands.execute('notebook:run-cell'); })()""",
+            cell_id,
+        )
+
+    def change_kernel(self, name: str) -> None:
+        """As the dialog behind *Change Kernel* does."""
+        self._evaluate("panel.context.sessionContext.changeKernel({name: args[0]}).then(() => true)", name)
+        self.wait_kernel()
+
     def close(self) -> None:
         """Close its tab, which must ask nothing."""
         self._evaluate("panel.close() ?? panel.isDisposed")

@@ -86,5 +86,5 @@ class PageOwner:
                 f"the browser page that has {self._notebook.path!r} open did not answer within {seconds:g} s; nothing was changed"
             )
         if answer.refused:
-            raise NotebookRefused(answer.refused)
+            raise NotebookRefused(answer.refused.rstrip("."))
         return answer

@@ -5,6 +5,7 @@ what is to be done, so one that was cut short is finished by asking for it again
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
@@ -114,7 +115,13 @@ class SessionCells:
         return sorted(last.values(), key=lambda one: one[1].execution_id)
 
     async def _folds(self) -> list[tuple[SessionId, SessionFold]]:
-        return [(session.session_id, await session.log.fold()) for session in await self._sessions()]
+        return [(session.session_id, await self._followed(session)) for session in await self._sessions()]
+
+    async def _followed(self, session: "Session") -> SessionFold:
+        """The session, which has noticed if its notebook was renamed since it last looked."""
+        with suppress(NotebookRefused):  # it is attached to none
+            await session.attachment.path()
+        return await session.log.fold()
 
     async def _sessions(self) -> "list[Session]":
         hub = self._hub
@@ -168,7 +175,7 @@ class SessionCells:
         if session_id is None:
             raise NotFound("change", change_id)
         async with self._deciding:
-            fold = await self._session(session_id).log.fold()
+            fold = await self._followed(self._session(session_id))
             view = fold.change(change_id)
             if view is None:
                 raise NotFound("change", change_id)
@@ -184,7 +191,7 @@ class SessionCells:
         :raises Conflict: naming that one and why
         """
         async with self._deciding:
-            fold = await self._session(session_id).log.fold()
+            fold = await self._followed(self._session(session_id))
             if fold.turn(turn_id) is None:
                 raise NotFound("turn", turn_id)
             views = [view for view in fold.changes() if view.turn_id == turn_id and view.status == "made"]

@@ -95,6 +95,22 @@ async def test_a_renamed_notebook_is_followed(serve: Serve, root: Path) -> None:
         assert not (root / "a.ipynb").exists()
 
 
+async def test_changes_are_found_and_undone_at_once_after_a_rename(serve: Serve, root: Path) -> None:
+    write(root / "a.ipynb", *CELLS)
+    async with serve(carry=scripted([read(), edit("show", "x + 1", "x + 2")])) as server:
+        made = await opened(server)
+        session = await server.new_session(notebook="a.ipynb", mode="auto")
+        await turn(server, session)
+        app: Any = server.app
+        await app.contents_manager.rename("a.ipynb", "b.ipynb")
+        await app.session_manager.update_session(made["id"], path="b.ipynb", name="b.ipynb")
+        (change,) = (await server.http.get("/notebooks/changes", params={"path": "b.ipynb"})).json()
+        await app.contents_manager.rename("b.ipynb", "c.ipynb")
+        await app.session_manager.update_session(made["id"], path="c.ipynb", name="c.ipynb")
+        await server.post(f"/changes/{change['change']['change_id']}", {"decision": "undo"}, status=200)
+        assert sources(root / "c.ipynb")["show"] == "x + 1"
+
+
 async def test_another_kernel_of_the_notebook_is_used_and_told(serve: Serve, root: Path) -> None:
     write(root / "a.ipynb", *CELLS)
     script = scripted([read(), run("load")], [run("show")])
