@@ -66,7 +66,7 @@ def test_a_notebook_that_is_dirty_only_by_what_its_kernel_says_is_saved(screen: 
 
 def test_changes_are_undone_after_saving_renaming_and_reloading(screen: Screen, root: Path, model: ModelServer):
     names = {"one": "x", "two": "y", "three": "z"}
-    view = open_notebook(screen, root, "later/a.ipynb", **{cell: f"{name} = 1" for cell, name in names.items()})
+    view = open_notebook(screen, root, "later/a.ipynb", None, **{cell: f"{name} = 1" for cell, name in names.items()})
     edits = [edit(cell, f"{name} = 1", f"{name} = 2") for cell, name in names.items()]
     script(model, call("read_notebook"), *edits, say("Done."))
     screen.send("Change them")
