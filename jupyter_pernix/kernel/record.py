@@ -16,6 +16,7 @@ from typing import Any, cast
 import msgspec
 
 from .. import __version__
+from ..masking import Masker
 from ..records import (
     JSON,
     ApprovalView,
@@ -43,7 +44,6 @@ from .call_record import (
 )
 from .languages import TO_FOLDER, KernelIdentity, identity_of
 from .markdown import code_block, one_line, safe_markdown
-from ..masking import Masker
 from .notebook_file import notebook_bytes, write_notebook
 from .record_cells import CAPS, RAISES, SETUP, SKIP, RecordCells
 from .record_text import (

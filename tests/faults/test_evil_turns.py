@@ -75,7 +75,7 @@ def prepare(home: Path, space: Path) -> None:
     (space / "x").mkdir()
     (space / "x" / "kept").write_text("kept")
     (space / "f").write_text("x\n")
-    (space / "fifo").exists() or os.mkfifo(space / "fifo")
+    os.mkfifo(space / "fifo")
 
 
 def filled(value: Any, words: dict[str, str]) -> Any:

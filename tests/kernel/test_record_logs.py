@@ -17,9 +17,9 @@ from jupyter_pernix import events as ev
 from jupyter_pernix.fold import SessionFold
 from jupyter_pernix.ids import ApprovalId, ChangeId, ExecutionId, InputId, SessionId
 from jupyter_pernix.kernel.languages import KernelIdentity, identity_of
-from jupyter_pernix.masking import Masker
 from jupyter_pernix.kernel.provision import Kernels, own_manager
 from jupyter_pernix.kernel.record import APPROVAL_MIME, PLAN_MIME, TOOL_CALL_MIME, run_notebook, write_notebook
+from jupyter_pernix.masking import Masker
 from jupyter_pernix.records import CellChange, CellSnapshot, ContextItem, Picture, Plan, PlanStep, SessionView
 
 from .test_record import SESSION, TURN, Log, cells_of, stream, whole_log

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from ...masking import MARK
 from ...records import JSON
 from ..export.parts import TOOL_CALL
 from ..notebook_file import replace_file
-from ...masking import MARK
 
 _CUT = "characters left out"
 """Stands where a record has shortened a long text."""

@@ -15,6 +15,7 @@ import anyio.to_thread
 
 from ...fold import apply_output
 from ...ids import ExecutionId, new_execution_id
+from ...masking import MARK
 from ...records import JSON, ExecutionResult, OutputOp
 from ..bundles import Caps, clean_output
 from ..executor import KernelExecutor
@@ -22,7 +23,6 @@ from ..export.parts import pernix_kind
 from ..provision import Kernels, own_manager
 from ..reading import source_to_run
 from ..runner import RAISES, SKIP, WHOLE, tags_of
-from ...masking import MARK
 from .comparing import compare_outputs
 from .edits import FileEdit, apply_edit, recorded_edits, take_back
 from .report import CellReport, EditReport, ReplayReport

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 import traitlets
 
-from ...records import JSON, SessionState, SessionView
 from ...masking import Masker
+from ...records import JSON, SessionState, SessionView
 from . import choose, parts, picture
 from .follow import Follower, Link
 from .live import LiveWidget, script, style

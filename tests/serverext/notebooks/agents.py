@@ -54,9 +54,7 @@ def run(*cell_ids: str) -> Says:
     return Says(calls=(call("run_cells", cell_ids=list(cell_ids)),))
 
 
-async def turn(
-    server: Served, session: str, *, after: Callable[[], int] | None = None, can_ask: bool = True
-) -> JSON:
+async def turn(server: Served, session: str, *, after: Callable[[], int] | None = None, can_ask: bool = True) -> JSON:
     """Carry the next turn to its end; it as it is told then."""
     before = len((await server.get(f"/sessions/{session}"))["turns"])
     seq = (await server.get(f"/sessions/{session}"))["last_seq"]
