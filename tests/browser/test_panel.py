@@ -122,6 +122,7 @@ def test_a_question_is_answered_and_a_turn_stopped_by_keyboard_alone(screen: Scr
         screen.page.keyboard.press("Shift+Tab")
         if is_focused(allow):
             break
+    expect(allow).to_be_enabled()
     screen.page.keyboard.press("Enter")
     expect(code).to_contain_text("asleep", timeout=60_000)
     expect(code.locator(".jp-Pernix-callHead")).to_be_focused()

@@ -69,7 +69,7 @@ async def test_after_a_dead_kernel_the_next_result_says_that_its_variables_are_g
 async def test_code_that_asks_for_input_fails_within_the_limit(
     stage_of: Callable[..., Stage], python: KernelExecutor, code: str
 ) -> None:
-    stage = stage_of(executor=python, settings=RunSettings(deadlines=Deadlines(execution=60.0)))
+    stage = stage_of(executor=python, can_ask=False, settings=RunSettings(deadlines=Deadlines(execution=60.0)))
     stage.play(_does(code), says("It wants input."))
     with anyio.fail_after(45):
         await stage.say("Run it")

@@ -22,8 +22,11 @@ from .conftest import Cells, kernel_environ
         ">>> rm list.txt",
         "In [1]: rm list.txt",
         "rm %%x",
-        "!ls",
-        "%pwd",
+        ">>> >>> rm x",
+        "... rm x",
+        "ls/tmp",
+        "rm (x)",
+        "été x",
         "f?",
     ],
 )
@@ -32,8 +35,23 @@ def test_no_cell_is_left_that_ipython_would_look_at_for_magics(code: str) -> Non
     assert len(transformed.splitlines()) > 1
 
 
-@pytest.mark.parametrize("code", ["", " \n", "%%bash\nls", "\n%%writefile x\n1", "  %%time\nx", "exit"])
-def test_the_text_under_a_cell_magic_nothing_and_exit_stay_as_they_are(code: str) -> None:
+@pytest.mark.parametrize(
+    "code",
+    [
+        "",
+        " \n",
+        "%%bash\nls",
+        "\n%%writefile x\n1",
+        "  %%time\nx",
+        "exit",
+        "1 / 0",
+        "raise x",
+        "import os",
+        "!ls",
+        "%pwd",
+    ],
+)
+def test_what_no_bare_command_can_begin_stays_as_it_is(code: str) -> None:
     assert without_automagic(code) == code
 
 

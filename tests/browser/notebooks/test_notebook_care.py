@@ -89,6 +89,8 @@ def test_what_a_cell_of_the_agents_shows_runs_nothing_in_the_page(screen: Screen
         say("Done."),
     )
     screen.send("Show it")
+    # a cell that runs script in the page is asked about, also in mode auto
+    screen.calls("run_cells").get_by_role("button", name="Allow once").click()
     screen.wait_turn(0, "answered")
     expect(view.cell("one").locator("b")).to_have_text("bold")
     expect(view.cell("two").locator(".widget-slider")).to_be_visible()

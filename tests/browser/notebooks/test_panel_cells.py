@@ -57,7 +57,7 @@ def test_a_cell_that_ran_is_named_and_its_notebook_opened(screen: Screen, root: 
     screen.send("Run it")
     screen.wait_turn(0, "answered")
     card = screen.calls("run_cells").first
-    expect(card).to_contain_text("Cell one")
+    expect(card).to_contain_text("Run a cell: 1 / 0")
     expect(card).to_contain_text("ZeroDivisionError")
     expect(card).not_to_contain_text("does not show these outputs")
     card.get_by_role("button", name="named.ipynb").click()
