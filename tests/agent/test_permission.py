@@ -81,7 +81,7 @@ async def test_a_decision_is_stored_before_the_effect(acting: Acting) -> None:
         "allow",
         "mode:auto:shell",
         "auto",
-        ["touch x"],
+        ["touch x", str(acting.space.resolve() / "x")],
     )
 
 

@@ -32,8 +32,8 @@ class Unjudgeable(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """``targets``: canonical paths, the command line, digests of scripts: what a yes is for. ``opened``: paths outside of the space that
-    the call names itself; a yes opens them to it."""
+    """``targets``: what a yes is for: canonical paths, also those that a command line or code is seen to touch, the command line, digests of
+    scripts. ``opened``: paths outside of the space that the call names itself; a yes opens them to it."""
 
     judgement: Judgement
     targets: tuple[str, ...]
@@ -68,6 +68,8 @@ class Judge:
         targets += given.cells
         targets += self._scripts((*scripts(given.command), *scripts_of_code(given.code)))
         whole = strictest(found, nothing="has no effect")
+        if given.command or intent.action == "execute":
+            targets += [path for path in (*whole.reads, *whole.writes) if path not in targets]
         return Judged(
             judgement=self._denied(intent, self._kept_from(whole)), targets=tuple(targets), opened=tuple(opened)
         )

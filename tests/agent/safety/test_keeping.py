@@ -23,7 +23,7 @@ def shell(command: str) -> tuple[str, dict[str, str]]:
 
 @pytest.fixture
 def keeping(acting: Acting) -> Acting:
-    acting.host.kept_folder = acting.root / "kept"
+    acting.host.kept_folder = acting.root / "own" / "kept"
     return acting
 
 
@@ -56,9 +56,9 @@ async def test_a_file_is_kept_once_a_turn_with_its_mode_before_it_is_changed(kee
     await did(keeping, read("a.txt"), edit("a.txt", "one", "two"), edit("a.txt", "two", "three"))
     (one,) = kept(keeping)
     assert (one.how, one.path, one.where, one.mode) == ("copies", "a.txt", hashlib.sha256(b"one\n").hexdigest(), 0o640)
-    copies = Copies(keeping.root / "kept")
+    copies = Copies(keeping.root / "own" / "kept")
     assert copies.read(one.where) == b"one\n"
-    (file,) = [path for path in (keeping.root / "kept").rglob("*") if path.is_file()]
+    (file,) = [path for path in (keeping.root / "own" / "kept").rglob("*") if path.is_file()]
     assert stat.S_IMODE(file.stat().st_mode) == 0o600 and stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     order = [type(event) for event in keeping.host.events if isinstance(event, FilesKept | FileChanged)]
     assert order == [FilesKept, FileChanged, FileChanged]
@@ -74,7 +74,8 @@ async def test_that_a_file_was_not_there_is_kept_with_the_folders_that_were_not(
 
 
 async def test_a_file_that_cannot_be_kept_is_not_changed(keeping: Acting) -> None:
-    (keeping.root / "kept").write_text("in the way")
+    (keeping.root / "own").mkdir()
+    (keeping.root / "own" / "kept").write_text("in the way")
     (keeping.space / "a.txt").write_bytes(b"one\n")
     results = await did(keeping, read("a.txt"), write("a.txt", "two\n"))
     assert "could not be kept" in results[-1]
