@@ -270,7 +270,8 @@ class Permission:
 
     async def _kernel(self, intent: Intent) -> tuple[str, bool]:
         """The language of the kernel that would run the code, and whether it is the session's own."""
-        if intent.action != "execute" or verdict(self._host.mode, "execute") == "refuse":
+        has_code = bool(intent.targets.code or intent.targets.codes)
+        if not has_code or verdict(self._host.mode, intent.action) == "refuse":
             return "python", False
         try:
             executor = await self._host.executor()
