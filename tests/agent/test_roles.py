@@ -39,7 +39,7 @@ def backup(*script: Says, context_length: int | None = 32_768) -> ScriptedModel:
 async def test_when_the_primary_fails_for_good_the_backup_goes_on_and_it_is_said(acting: Acting) -> None:
     acting.backup = backup(Says(calls=(call("list_files", path="."),)), answer("Empty."))
     finished = await acting.say(
-        [Says(thought="hm", calls=(call("list_files"),)), Says(error=EndpointRefused("the key was refused"))]
+        [Says(thought="Ponderous.", calls=(call("list_files"),)), Says(error=EndpointRefused("the key was refused"))]
     )
 
     assert finished.code == TerminalCode.ANSWERED
@@ -55,7 +55,7 @@ async def test_when_the_primary_fails_for_good_the_backup_goes_on_and_it_is_said
     assert taken[0].step_id == steps[1].step_id
     assert len(acting.of(StepFinished)) == 3
     assert_legal_messages(acting.backup.requests[0])
-    assert "hm" not in acting.backup.sent[0].decode()
+    assert "Ponderous" not in acting.backup.sent[0].decode()
     assert [view.role for view in acting.host.view.turns[0].steps] == ["primary", "backup", "backup"]
 
 
