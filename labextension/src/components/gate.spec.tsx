@@ -314,7 +314,7 @@ it('what a hook denied is told with its reason', () => {
 
 describe('the permissions', () => {
   const rules: Permissions = {
-    space: '/work/demo',
+    space: '/srv/demo',
     allow: [
       { rule: 'cargo test', everywhere: false, added_at: '', by: '', fault: '' },
       { rule: 'rm', everywhere: true, added_at: '', by: '', fault: 'it deletes' }
@@ -379,7 +379,7 @@ describe('the permissions', () => {
     const waiting = {
       origin: '.claude/settings.json',
       command: './check.sh \u202e--fast',
-      environ: { PERNIX_SPACE: '/work/demo' },
+      environ: { PERNIX_SPACE: '/srv/demo' },
       scripts: ['check.sh sha256:12ab'],
       digest: 'd1'
     };
@@ -398,7 +398,7 @@ describe('the permissions', () => {
     expect(section?.querySelector('pre')?.textContent).toBe('./check.sh \\u202e--fast');
     expect(section?.textContent).toContain('Asked for by .claude/settings.json');
     expect(section?.textContent).toContain('Runs check.sh sha256:12ab');
-    expect(section?.textContent).toContain('With PERNIX_SPACE=/work/demo');
+    expect(section?.textContent).toContain('With PERNIX_SPACE=/srv/demo');
     await click('Allow to start: ./check.sh \\u202e--fast');
     expect(document.activeElement).toBe(section);
     await click('Do not start any more: ruff check');
